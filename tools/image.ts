@@ -36,11 +36,11 @@ const DENO_PACKAGES: Record<string, string> = {
 };
 
 /**
- * The heap of the server, MiB, below the chart's limit of 1 GiB: without it, V8 takes what the machine has before it
- * collects garbage. At rest the server gives memory back by itself (`idle_collection.ts`). The start task in `deno.json`
- * says the same.
+ * How V8 keeps the server's memory. The size of the heap, MiB, is below the chart's limit of 1 GiB: without it, V8 takes what
+ * the machine has before it collects garbage. At rest the server gives memory back by itself (`idle_collection.ts`). The
+ * start task in `deno.json` says the same.
  */
-const HEAP = "--v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--max-old-space-size=704";
+const MEMORY = "--v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--max-old-space-size=704";
 
 /** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
 export const SERVER_COMMAND: readonly string[] = [
@@ -48,7 +48,7 @@ export const SERVER_COMMAND: readonly string[] = [
   "run",
   "--cached-only",
   "--no-lock",
-  HEAP,
+  MEMORY,
   "--no-prompt",
   "--allow-net",
   "--allow-env",

@@ -116,6 +116,7 @@ function* stateSteps(
   sizes: WorkflowState["sizes"],
 ): Steps<WorkflowState> {
   const stored = decode<Header>(parts["h"], "h", isHeader);
+  // In memory it has the members of a new one, in their order: what reads headers is compiled for one kind of object.
   const header = Object.assign(
     blankHeader(stored.metadata, stored.phase, stored.machine),
     stored,

@@ -4,8 +4,8 @@ import { collectWhenIdle } from "./idle_collection.ts";
 
 const MIB = 1 << 20;
 
-/** A process whose looks come when the test says so. */
-function idling() {
+/** A process whose looks come when the test says so. @param inUse what a collection leaves, MiB */
+function idling(inUse = 52) {
   let [now, cpu, heap, collections] = [0, 0, 50 * MIB, 0];
   let look = () => {};
   const stop = new AbortController();
@@ -18,7 +18,7 @@ function idling() {
     heapUsed: () => heap,
     collect: () => {
       collections++;
-      heap = 52 * MIB;
+      heap = inUse * MIB;
     },
   }, stop.signal);
   return {
@@ -53,6 +53,13 @@ test("garbage is collected after a busy time, when the process has rested for a 
   pass(1, 8_000);
   pass(20, 100);
   expect(collections()).toBe(4);
+});
+
+test("a heap of which much is in use is collected only once", () => {
+  const { pass, collections } = idling(300);
+  pass(3, 8_000, 150);
+  pass(50, 100);
+  expect(collections()).toBe(1);
 });
 
 test("a process that works is left alone", () => {

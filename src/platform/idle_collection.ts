@@ -21,6 +21,8 @@ const RESTED = 4;
 const ROUNDS = 3;
 /** The heap has grown by so many bytes since the last collection: more than the young generation, which empties by itself. */
 const MIN_GROWTH = 24 << 20;
+/** A heap that is larger after the first one stays as it is: the others pause for a moment, the longer the more is in use. */
+const MAX_HEAP = 256 << 20;
 /** Bytes outside of the heap that make the engine collect in small steps. Nobody writes to them, so they take no memory. */
 const OUTSIDE = 512 << 20;
 
@@ -48,6 +50,7 @@ export function collectWhenIdle(deps: IdleCollectionDeps, signal: AbortSignal): 
     lowest = Math.min(lowest, heap);
     if (rested < RESTED) due = 0;
     else if (heap - lowest > MIN_GROWTH) due = ROUNDS;
+    else if (heap > MAX_HEAP) due = 0;
     if (due > 0) {
       due--;
       collect();
@@ -60,6 +63,7 @@ export function collectWhenIdle(deps: IdleCollectionDeps, signal: AbortSignal): 
   signal.addEventListener("abort", () => cancel(), { once: true });
 }
 
+/** So much outside of the heap makes the engine begin a collection, which it carries out in small steps. */
 function collectInSteps(): void {
   try {
     new ArrayBuffer(OUTSIDE);
