@@ -5,7 +5,7 @@ import { ARGO_UI_BASE, checkArgoUi } from "./http/argo_ui.ts";
 import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
 import { ListenError } from "./platform/listen_error.ts";
 import { createLogger, flushLog, type Logger } from "./platform/log.ts";
-import { stopSignal } from "./platform/stop_signal.ts";
+import { stopSignal } from "./platform/process/stop_signal.ts";
 import { type Seat, takeSeat } from "./processes/seat.ts";
 import { processCount, startProcesses } from "./processes/start.ts";
 import { type Running, startRunning } from "./wiring/running.ts";

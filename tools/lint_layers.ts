@@ -124,6 +124,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
   platform: {
     ".": ["traces"],
     files: [],
+    process: ["."],
     traces: ["."],
   },
   store: {

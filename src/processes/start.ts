@@ -8,7 +8,7 @@ import { errorText } from "../base/error_text.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
-import { stopSignal } from "../platform/stop_signal.ts";
+import { stopSignal } from "../platform/process/stop_signal.ts";
 import { runProcesses } from "./parent.ts";
 
 /** How many processes `--processes` asks for. */

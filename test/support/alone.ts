@@ -17,7 +17,7 @@ export const ALONE = {
     "src/platform/fair_limiter.test.ts",
     "src/platform/serve.test.ts",
     "src/platform/traces/span_queue.test.ts",
-    "src/platform/watchdog.test.ts",
+    "src/platform/process/watchdog.test.ts",
     "src/spec/validation/foreseen_nodes.test.ts",
     "src/ui/app/model/layered.test.ts",
     "src/wiring/shut_down.test.ts",

@@ -1,6 +1,6 @@
 /** How the process is told to end. */
 import process from "node:process";
-import type { Logger } from "./log.ts";
+import type { Logger } from "../log.ts";
 
 /** Aborts at the first SIGTERM or SIGINT; the second one ends the process at once. */
 export function stopSignal(log: Logger): AbortSignal {

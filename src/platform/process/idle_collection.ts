@@ -9,7 +9,7 @@
  * (`--retain-maps-for-n-gc`).
  */
 import process from "node:process";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 
 /** How often it looks, ms. */
 const LOOK_MS = 10_000;

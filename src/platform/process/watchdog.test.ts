@@ -1,8 +1,8 @@
 import process from "node:process";
 import { expect, test } from "vitest";
-import { observeWork, workingOn } from "../base/work.ts";
-import { createMetrics } from "./metrics.ts";
-import { systemClock } from "./clock.ts";
+import { observeWork, workingOn } from "../../base/work.ts";
+import { createMetrics } from "../metrics.ts";
+import { systemClock } from "../clock.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A watchdog whose timer comes when the test says so. */

@@ -2,10 +2,10 @@
  * Tells when the event loop was blocked, and by what. A timer shows that it was; the pieces of work that were noted since
  * the timer's last turn show by what: the one after which nothing was noted for longest.
  */
-import type { WorkKind } from "../base/work.ts";
-import type { Clock } from "./clock.ts";
-import type { Logger } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
+import type { WorkKind } from "../../base/work.ts";
+import type { Clock } from "../clock.ts";
+import type { Logger } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
 
 /** How often the loop is looked at, ms: less than this is not noticed. */
 const TURN_MS = 200;
