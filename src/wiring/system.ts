@@ -15,6 +15,7 @@ import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { ownAccess } from "../platform/own_access.ts";
+import { machineMark } from "../platform/process/own_machine.ts";
 import type { FetchHandler } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
 import { openTraces } from "../platform/traces/open.ts";
@@ -36,6 +37,7 @@ import { openAccess } from "./access.ts";
 import { createHost } from "./actors.ts";
 import { openCallbacks } from "./callbacks.ts";
 import { listOf, type ServerContext } from "./context.ts";
+import { leaveForEnded } from "./ended_replicas.ts";
 import { openHistory, startMoving } from "./history.ts";
 import { makeFirstToken } from "./first_token.ts";
 import { createHandler } from "./http.ts";
@@ -81,7 +83,7 @@ export async function startSystem(
 ): Promise<System> {
   const closing = new AbortController();
   const metrics = createMetrics();
-  const replica = replicaName(hostname(), process.pid, systemIds.suffix(4));
+  const replica = replicaName(hostname(), process.pid, machineMark(), systemIds.suffix(4));
   const traces = await openTraces({
     env: process.env,
     showsValues: config.traceValues,
@@ -148,6 +150,7 @@ async function openParts(
     about,
   });
   onFailure(() => host.halt());
+  await leaveForEnded(store.membership, context.log);
   await host.start();
   const parts = { ...tasks, host, workflows, callerOf, archiveSelector, history };
   const service = await createService(context, whole, parts);
