@@ -8,6 +8,7 @@ import type { Clock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { ManifestsChanged } from "../store/manifest_port.ts";
 import type { ActorId } from "../store/port.ts";
 import { typeOf } from "./command_body.ts";
 import type { OwnedShards } from "./owned_shards.ts";
@@ -46,7 +47,7 @@ export class Delivery {
   /** Sends a command. @param done hears the result, once */
   call(actor: ActorId, body: Json, options: ExecuteOptions, done: (result: Result) => void): void {
     const { clock, shards, calls, replica } = this.#deps;
-    const { idempotency, manifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { idempotency, manifests, ifManifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     const shard = shards.shardOf(actor);
     const arrivedAt = clock.monotonic();
     let isOver = false;
@@ -66,6 +67,7 @@ export class Delivery {
       ? this.#deadlines.add(onLate, arrivedAt)
       : clock.after(timeoutMs, onLate);
     const send = () => {
+      if (ifManifests !== undefined) return finish({ ok: false, error: new ManifestsChanged() });
       const id = `${replica}/${++this.#requests}`;
       const command = { id, actor, body, ...(idempotency && { idempotency }) };
       ({ forget } = calls.call(shard, command, finish));
@@ -77,6 +79,7 @@ export class Delivery {
     const command: QueuedCommand = { actor, body, settle, arrivedAt };
     if (idempotency) command.idempotency = idempotency;
     if (manifests) command.manifests = manifests;
+    if (ifManifests !== undefined) command.ifManifests = ifManifests;
     if (!shards.enqueue(shard, command)) send();
   }
 

@@ -72,6 +72,11 @@ export interface ExecuteOptions {
   idempotency?: { key: string; fingerprint: string; ttlMs?: number };
   /** What the sender has read for this command. The owner need not read it again, if it is this replica. */
   manifests?: KnownManifests;
+  /**
+   * Version of all manifests at which it was read. If they have another one when the command is written, nothing is done, and
+   * it fails with `ManifestsChanged`; so it does where another replica owns the actor.
+   */
+  ifManifests?: Version | undefined;
   /** @default {30_000} After that the answer is a Problem DeadlineExceeded; the command may still be applied. */
   timeoutMs?: number;
 }

@@ -14,17 +14,24 @@ export interface StoredManifest {
   labels: Record<string, string>;
 }
 
+/** Thrown by `ShardStore.commit`: the manifests no longer have the version that the commit names. Nothing was written. */
+export class ManifestsChanged extends Error {
+  override readonly name = "ManifestsChanged";
+}
+
 export interface ManifestStore {
   get(kind: ManifestKind, namespace: string, name: string): Promise<StoredManifest | undefined>;
   /**
-   * What was stored at some version of all manifests, without a call to the store; `EventStore.offer` finds out whether
-   * that version is still current. Undefined if that is not known; absent if it never is.
+   * What was stored at some version of all manifests, without a call to the store; `EventStore.offer` and `ShardStore.commit`
+   * find out whether that version is still current. Undefined if that is not known; absent if it never is.
    */
   known?(
     kind: ManifestKind,
     namespace: string,
     name: string,
   ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
+  /** Whether all manifests have this version. As `known`, absent where nobody tells a version. */
+  isCurrent?(manifests: Version): Promise<boolean>;
   /** Sorted by namespace and name. `namespace` undefined = all. */
   list(
     kind: ManifestKind,

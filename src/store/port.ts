@@ -148,6 +148,8 @@ export interface ShardCommit {
    * what it had acknowledged (a power cut, a fail-over): nothing is written, and the shard must be loaded again.
    */
   follows?: { row: string; text: string };
+  /** Manifests were used as {@link ManifestStore.known} told them: all must still have this version. */
+  ifManifests?: Version;
 }
 
 export interface CommitResult {
@@ -218,7 +220,7 @@ export interface ShardStore {
   ): Promise<MailboxEntry[]>;
   /**
    * Writes all of it or nothing.
-   * @throws {StaleEpoch} or {ActorExists}: nothing was written
+   * @throws {StaleEpoch}, {ActorExists} or {ManifestsChanged}: nothing was written
    * @throws {Problem} Unavailable: the commit may or may not have been written. Load the shard and its actors again
    * before the next commit; after that load, the lost commit can no longer arrive.
    */

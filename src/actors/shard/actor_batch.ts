@@ -2,6 +2,7 @@
 import type { Json } from "../../base/json.ts";
 import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ActorChange, ActorId, Cursor } from "../../store/port.ts";
+import type { Version } from "../../store/version.ts";
 import type { ActorKind, Answer, HostEffect, HotEntry } from "../hot_actor.ts";
 import type { KnownManifests } from "../port.ts";
 import type { Result } from "../result.ts";
@@ -18,6 +19,8 @@ export interface QueuedCommand {
   settle?: (result: Result) => void;
   /** What its sender has read for it. */
   manifests?: KnownManifests;
+  /** It is done only if all manifests have this version when it is written. */
+  ifManifests?: Version;
   /** Row of the timer that made this command. */
   timer?: string;
   /** Monotonic time of arrival, ms. */

@@ -5,6 +5,7 @@
 import { isJsonObject } from "../../base/json.ts";
 import { newTable } from "../../base/table.ts";
 import type { MetricSample, TaskSpec } from "../../engine/effect.ts";
+import { ManifestsChanged } from "../../store/manifest_port.ts";
 import type { ActorChange, ActorId, Lease, ShardCommit } from "../../store/port.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { HostEffect } from "../hot_actor.ts";
@@ -54,6 +55,7 @@ export interface PlanShard {
  * @param commands all commands of the batch
  * @param known results of those that went to no actor. Undefined: no command has an idempotency key
  * @param now epoch ms
+ * @throws {ManifestsChanged} when commands have read different versions of the manifests
  */
 export function planBatch(
   shard: PlanShard,
@@ -208,7 +210,12 @@ class Plan implements BatchPlan {
     }
     if (this.#drops !== undefined) commit.outboxDrop.push(...this.#drops);
     if (this.#timersClear !== undefined) commit.timersClear.push(...this.#timersClear);
-    for (const { cursor } of commands) if (cursor !== undefined) commit.cursor = cursor;
+    for (const { cursor, ifManifests } of commands) {
+      if (cursor !== undefined) commit.cursor = cursor;
+      if (ifManifests === undefined) continue;
+      // They can't both be right.
+      if ((commit.ifManifests ??= ifManifests) !== ifManifests) throw new ManifestsChanged();
+    }
     this.isNeeded = commit.actors.length > 0 || this.rows.length > 0 ||
       commit.outboxDrop.length > 0 || commit.cursor !== undefined || commit.answers.length > 0 ||
       commit.timersClear.length > 0 || Object.keys(commit.timersSet).length > 0;

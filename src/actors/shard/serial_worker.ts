@@ -6,6 +6,7 @@
 import { unavailable } from "../../base/problem.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Notice } from "../../engine/notice.ts";
+import { ManifestsChanged } from "../../store/manifest_port.ts";
 import {
   ActorExists,
   type ActorId,
@@ -261,6 +262,7 @@ export class ShardWorker {
     try {
       if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
       else if (failure instanceof ActorExists) suspects.push(failure.actor);
+      else if (failure instanceof ManifestsChanged) refuseOutdated(commands, failure);
       else if (failure instanceof StoreTrouble) {
         await this.#pause(failures, failure.cause, commands);
       } else throw failure;
@@ -360,4 +362,12 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
+}
+
+/** Sends back the commands that have used manifests of an earlier version, and leaves the others. */
+function refuseOutdated(commands: QueuedCommand[], error: ManifestsChanged): void {
+  const outdated = commands.filter(({ ifManifests }) => ifManifests !== undefined);
+  const others = commands.filter(({ ifManifests }) => ifManifests === undefined);
+  commands.splice(0, commands.length, ...others);
+  for (const { settle } of outdated) settle?.({ ok: false, error });
 }

@@ -13,6 +13,8 @@ import { newWorkflowLabels, withLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { fractionsOf, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
+import { ManifestsChanged } from "../../store/manifest_port.ts";
+import type { Version } from "../../store/version.ts";
 import { isLarge } from "../manifests/check.ts";
 import {
   checkMetadata,
@@ -92,6 +94,8 @@ export interface StoreWorkflowRequest {
   isSmall?: boolean;
   /** Manifests that the workflow reaches, as they were just read. */
   manifests?: ReachedTemplates["manifests"];
+  /** Version of all manifests at which they were read, if it is to be found out when the workflow is written. */
+  ifManifests?: Version | undefined;
   /** The answer has name, namespace and uid only. */
   isBrief?: boolean;
   /** @default a new one */
@@ -106,6 +110,7 @@ type SubmitCommand = Extract<WorkflowCommand, { type: "submit" }>;
 /**
  * Names and stores a checked workflow. When a generated name is taken, another one is generated.
  * @throws {Problem} AlreadyExists, PermissionDenied, InvalidArgument for its metadata
+ * @throws {ManifestsChanged} the manifests have another version than `ifManifests`; nothing is stored
  */
 export async function storeWorkflow(
   deps: ServiceDeps,
@@ -157,12 +162,28 @@ export async function storeWorkflow(
       if (request.isChecked === true) command.isChecked = true;
       if (request.isBrief === true) command.isBrief = true;
       if (request.trace !== undefined) command.trace = request.trace;
+      const toFind = versionToFind(deps, request, namespace, name);
+      options.ifManifests = toFind instanceof Promise ? await toFind : toFind;
       return await deps.host.execute(namespace, name, command, options);
     } catch (error) {
       if (!isNameTaken(error) || given !== "") throw error;
       if (attempt === NAME_ATTEMPTS) throw objectExists(deps, WORKFLOW, name, true);
     }
   }
+}
+
+/** The version that the commit is to find. The owner of another shard is not asked to look: that is done here. */
+function versionToFind(
+  { store, host }: ServiceDeps,
+  { ifManifests }: StoreWorkflowRequest,
+  namespace: string,
+  name: string,
+): Version | undefined | Promise<undefined> {
+  if (ifManifests === undefined || host.owns(namespace, name)) return ifManifests;
+  return Promise.resolve(store.manifests.isCurrent?.(ifManifests)).then((isCurrent) => {
+    if (isCurrent !== true) throw new ManifestsChanged();
+    return undefined;
+  });
 }
 
 async function dryRun(

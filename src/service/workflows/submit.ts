@@ -30,6 +30,8 @@ import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
+import { ManifestsChanged, type StoredManifest } from "../../store/manifest_port.ts";
+import type { Version } from "../../store/version.ts";
 import { findManifest, getManifest, requireManifestAccess } from "../manifests/reads.ts";
 import { reachedAlone } from "../manifests/template_access.ts";
 import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
@@ -81,17 +83,69 @@ const SOURCES: Readonly<Record<string, ManifestKind>> = {
   cronwf: ManifestKind.CronWorkflow,
 };
 
+function kindOf(resourceKind: string): ManifestKind | undefined {
+  return Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+}
+
+/** The namespace of a template. */
+function placeOf(kind: ManifestKind, namespace: string): string {
+  return kind === ManifestKind.ClusterWorkflowTemplate ? "" : namespace;
+}
+
 /** Submits a workflow from a stored resource. */
 export async function submitWorkflow(
   deps: ServiceDeps,
   caller: Caller,
   request: SubmitRequest,
 ): Promise<Workflow> {
-  const { namespace, options } = request;
+  const { namespace } = request;
   if (caller.isUnrestricted !== true) {
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
-  const source = await readSource(deps, caller, request);
+  const known = knownTemplate(deps, request);
+  if (known !== undefined) {
+    // What is wrong with a template of before may have been mended, so only the second look tells.
+    const ready = await prepare(deps, caller, request, known.stored).catch(() => undefined);
+    try {
+      if (ready !== undefined) return await store(deps, caller, request, ready, known.manifests);
+    } catch (error) {
+      if (!(error instanceof ManifestsChanged)) throw error;
+    }
+  }
+  const ready = await prepare(deps, caller, request);
+  return request.options.dryRun === true
+    ? ready.workflow
+    : await store(deps, caller, request, ready);
+}
+
+/** The template of a request as it was read before, if whoever writes the workflow finds out whether it has changed since. */
+function knownTemplate(
+  { store }: ServiceDeps,
+  { namespace, resourceKind, resourceName, options }: SubmitRequest,
+): { stored: StoredManifest; manifests: Version } | undefined {
+  const kind = kindOf(resourceKind);
+  const isTemplate = kind === ManifestKind.WorkflowTemplate ||
+    kind === ManifestKind.ClusterWorkflowTemplate;
+  if (!isTemplate || options.dryRun === true || options.serverDryRun === true) return undefined;
+  const found = store.manifests.known?.(kind, placeOf(kind, namespace), resourceName);
+  return found?.stored && { stored: found.stored, manifests: found.manifests };
+}
+
+/** A checked workflow, and what it reaches. */
+interface Ready {
+  workflow: Workflow;
+  reached: ReachedTemplates;
+}
+
+/** @param template as it was read before. @default it is read now */
+async function prepare(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+  template?: StoredManifest,
+): Promise<Ready> {
+  const { namespace, options } = request;
+  const source = await readSource(deps, caller, request, template);
   const isDry = options.dryRun === true;
   const labels = newWorkflowLabels(caller.identity, deps.settings.naming.labelPrefix);
   const overridden = withOptions(source.workflow, options, labels);
@@ -99,16 +153,20 @@ export async function submitWorkflow(
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);
   const { known } = source;
   const reached = await validateNewWorkflow(deps, caller, workflow, namespace, undefined, known);
-  const checked = withStoredTemplates(workflow, reached);
-  if (isDry) return checked;
-  return await storeWorkflow(deps, caller, {
-    namespace,
-    workflow: checked,
-    serverDryRun: options.serverDryRun,
-    manifests: reached.manifests,
-    isSmall: reached.isSmall,
-    idempotency: request.idempotency,
-    trace: request.trace,
+  return { workflow: withStoredTemplates(workflow, reached), reached };
+}
+
+/** @param ifManifests version of the manifests that were used, if nobody has asked yet whether it is the current one */
+function store(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, options, idempotency, trace }: SubmitRequest,
+  { workflow, reached: { manifests, isSmall } }: Ready,
+  ifManifests?: Version,
+): Promise<Workflow> {
+  const { serverDryRun } = options;
+  return storeWorkflow(deps, caller, {
+    ...{ namespace, workflow, serverDryRun, manifests, ifManifests, isSmall, idempotency, trace },
   });
 }
 
@@ -127,17 +185,18 @@ async function readSource(
   deps: ServiceDeps,
   caller: Caller,
   request: SubmitRequest,
+  given?: StoredManifest,
 ): Promise<Source> {
   const { namespace, resourceKind, resourceName } = request;
-  const kind = Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+  const kind = kindOf(resourceKind);
   switch (kind) {
     case ManifestKind.WorkflowTemplate:
     case ManifestKind.ClusterWorkflowTemplate: {
       const isCluster = kind === ManifestKind.ClusterWorkflowTemplate;
-      const place = isCluster ? "" : namespace;
+      const place = placeOf(kind, namespace);
       const access = requireManifestAccess(caller, "get", kind, place, resourceName);
       if (access !== undefined) await access;
-      const stored = await findManifest(deps, kind, place, resourceName);
+      const stored = given ?? await findManifest(deps, kind, place, resourceName);
       const template = manifestObject<WorkflowTemplate>(stored);
       const { labelPrefix } = deps.settings.naming;
       const before = sources.get(template);

@@ -63,6 +63,9 @@ export class RedisManifests implements ManifestStore {
     return this.#context.link.isOneServer ? this.#known.latest(`${kind} ${place}`) : undefined;
   };
 
+  readonly isCurrent: NonNullable<ManifestStore["isCurrent"]> = async (manifests) =>
+    String(await this.#generations.add()) === manifests;
+
   readonly list: ManifestStore["list"] = async (kind, query) => {
     const [version, generation] = await Promise.all([
       readVersion(this.#context),

@@ -85,17 +85,17 @@ end
  * ARGV  1 channel of the feed
  *       2 what the message about the changes says: who made them, '' if the caller wants to hear it too. Somebody who does not is
  *         one of those who listen; if there are no others, there is no message
- *       3 length of the feed, its bytes, roughly, and layout of the store, with spaces between them
+ *       3 length of the feed, its bytes, roughly, layout of the store, and base of the manifests, with spaces between them
  *       then for each commit
  *       1 base of its shard
  *       2 how many arguments follow the list
  *       3 format of the list for struct.unpack, '' for JSON
  *       4 the list, see \`commits/commit_args.ts\`: epoch; session in which the caller writes, '' for none; outbox row that
  *         must have a certain text, '' for none; the text, '' if there must be no such row; the next text of the row that
- *         marks the last commit, which layout 2 keeps elsewhere, '' for none; cursor of the mailbox, '' for none; numbers of
- *         actors, outbox ids dropped, outbox rows put, timer ids cleared, timers set, answers; the actors (below); outbox ids
- *         dropped; timer ids cleared; times and ids of timers set; of each answer its key, its time of expiry, and which
- *         actor's version it shows
+ *         marks the last commit, which layout 2 keeps elsewhere, '' for none; cursor of the mailbox, '' for none; version that
+ *         the manifests must have, '' for any; numbers of actors, outbox ids dropped, outbox rows put, timer ids cleared,
+ *         timers set, answers; the actors (below); outbox ids dropped; timer ids cleared; times and ids of timers set; of each
+ *         answer its key, its time of expiry, and which actor's version it shows
  *       5 for each actor the text in whose place the reference is, if it has one, '@i' and its index entry, if it has one,
  *         keys and texts of the parts put; ids and texts of the outbox rows put; answers as JSON
  *       What the list has for an actor: id; whether it creates, removes, is silent, no longer has a part that may be a
@@ -109,14 +109,22 @@ end
  *          {'stale'}: another epoch
  *          {'session'}: another session
  *          {'lost'}: the outbox row has another text
+ *          {'manifests'}: the manifests have another version
  *          {'exists', actor id}: an actor to be created exists
  *          {'error', text}: Redis refused it
  */
 export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, concat = redis.call, ARGV, table.concat
-local max_length, max_bytes, layout = string.match(arguments[3], '^(%d+) (%d+) (%d+)$')
+local max_length, max_bytes, layout, manifests = string.match(arguments[3], '^(%d+) (%d+) (%d+) (.*)$')
 max_length, max_bytes = tonumber(max_length), tonumber(max_bytes)
+
+-- Version of all manifests; asked for once in a call.
+local manifests_now
+local function are_manifests(version)
+  manifests_now = manifests_now or call('HGET', manifests .. '${SHARD_KEY.meta}', 'version') or '0'
+  return manifests_now == version
+end
 
 -- Carries out a command with a part of a list, some arguments at a time. It may be nothing.
 local function in_slices(command, key, list, from, to)
@@ -512,7 +520,8 @@ end
 local function commit(list, argument)
   local format = arguments[list]
   head = format == '' and cjson.decode(arguments[list + 1]) or {struct.unpack(format, arguments[list + 1])}
-  local epoch, session, row, text, mark, cursor, count, rows_gone, rows, timers_gone, timers_set, answers = unpack(head, 1, 12)
+  local epoch, session, row, text, mark, cursor, needed = unpack(head, 1, 7)
+  local count, rows_gone, rows, timers_gone, timers_set, answers = unpack(head, 8, 13)
   term_base = base .. '${SHARD_KEY.term}'
   local meta = base .. '${SHARD_KEY.meta}'
   local lease = call('HMGET', meta, 'epoch', 'session', 'version', 'floor', 'mean', 'mark')
@@ -523,6 +532,7 @@ local function commit(list, argument)
     if layout == '1' or row ~= '${MARK_ROW}' then stored = call('HGET', base .. '${SHARD_KEY.outbox}', row) end
     if (stored or '') ~= text then return {'lost'} end
   end
+  if needed ~= '' and not are_manifests(needed) then return {'manifests'} end
 
   floor, mean = tonumber(lease[4] or '0'), tonumber(lease[5] or '1024')
   length = math.min(max_length, math.max(8, math.floor(max_bytes / mean)))
@@ -530,7 +540,7 @@ local function commit(list, argument)
   measures = count > 1 or (version + 1) % 8 < 1
 
   -- What the changes find. A second change of the same actor finds what the first one has left.
-  local actors, known, at = {}, {}, 13
+  local actors, known, at = {}, {}, 14
   for i = 1, count do
     local actor
     actor, at, argument = read_actor(at, argument)

@@ -8,6 +8,7 @@ import { ErrorReply } from "redis";
 import { unavailable } from "../../../base/problem.ts";
 import { newTable } from "../../../base/table.ts";
 import type { CommitResult, ShardCommit } from "../../port.ts";
+import { ManifestsChanged } from "../../manifest_port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
 import { type CommitArgs, encodeCommit } from "./commit_args.ts";
@@ -106,7 +107,7 @@ export class CommitWriter {
     this.#memories.delete(shard);
     this.#context.own.forget(shard);
     const isKnown = error instanceof StaleEpoch || error instanceof ActorExists ||
-      wasRefused(error);
+      error instanceof ManifestsChanged || wasRefused(error);
     if (!isKnown) this.#unknowns.set(shard, epoch);
     throw error;
   }
@@ -148,8 +149,9 @@ export class CommitWriter {
     const shards = await shardCount();
     const { layout } = await terms();
     const bytes = Math.ceil(FEED_BYTES / shards);
-    const numbers = [feedLengthOf(feedLength, shards), bytes, layout];
-    return numbers.join(" ");
+    return [feedLengthOf(feedLength, shards), bytes, layout, this.#context.keys.manifests].join(
+      " ",
+    );
   }
 }
 
@@ -167,6 +169,8 @@ function refusalOf(shard: number, outcome: Outcome): unknown {
       return new StaleEpoch(shard, `Shard ${shard} has lost what it had acknowledged`);
     case "exists":
       return new ActorExists(detail);
+    case "manifests":
+      return new ManifestsChanged();
     case "error":
       return problemOf(new ErrorReply(detail));
     case "session":

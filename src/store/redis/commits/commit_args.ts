@@ -39,12 +39,12 @@ export function encodeCommit(
   session: string,
   memory: ShardMemory,
 ): CommitArgs {
-  const { actors, epoch, cursor = "", follows, outboxPut, outboxDrop } = commit;
+  const { actors, epoch, cursor = "", follows, ifManifests = "", outboxPut, outboxDrop } = commit;
   const { timersSet, timersClear, answers } = commit;
   // In layout 2 the mark is no row.
   const mark = memory.layout > 1 ? outboxPut[MARK_ROW] : undefined;
   const { row = "", text = "" } = follows ?? {};
-  const head: Head = [String(epoch), session, row, text, mark ?? "", cursor];
+  const head: Head = [String(epoch), session, row, text, mark ?? "", cursor, ifManifests];
   const counts = head.length;
   head.push(actors.length, outboxDrop.length, 0, timersClear.length, 0, answers.length);
   const args: CommitArgs = [base, "", "", ""];
