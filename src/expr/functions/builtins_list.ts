@@ -17,10 +17,10 @@ import { anyMapSet, compare, equal } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
 import {
   ANY,
+  elementOf,
   FLOAT,
   INT,
   LIST,
-  MAP,
   type Signature,
   sliceOf,
   type StaticType,
@@ -125,10 +125,15 @@ function lengthOrFault(value: Value): number {
   return fault(`invalid argument for len (type ${goTypeName(value)})`);
 }
 
+/** Only Go's own slices have elements of a declared type: `[]string`, and bytes. */
+function elementOfSlice(list: StaticType): StaticType {
+  return list.kind === "bytes" || (list.kind === "array" && list.isTyped) ? elementOf(list) : ANY;
+}
+
 /** The element at one end; nil if there is none, whatever the value is. */
 function endElement(name: string, index: bigint): [string, Builtin] {
   return [name, {
-    check: oneOf(LIST_KINDS, () => ANY, (type) => `cannot get ${name} element from ${type}`),
+    check: oneOf(LIST_KINDS, elementOfSlice, (type) => `cannot get ${name} element from ${type}`),
     run: ([list = null], context) => {
       if (typeof list === "string") payForBytes(list, context);
       const isList = typeof list === "string" || Array.isArray(list) ||
@@ -154,7 +159,9 @@ const take: Builtin = {
     return isAny(list) ? ANY : list;
   },
   run: ([list = null, count]) => {
-    const items = elements(list, (kind) => `cannot take from ${kind}`);
+    const items = list instanceof Uint8Array
+      ? list
+      : elements(list, (kind) => `cannot take from ${kind}`);
     const many = intArgument("take", count);
     if (many < 0n) fault("reflect.Value.Slice: slice index out of bounds");
     if (isNilList(list)) return list;
@@ -299,7 +306,11 @@ export const LIST_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     ([key, value]) => [key, value],
   ),
   ["fromPairs", {
-    check: oneOf(LIST_KINDS, () => MAP, (type) => `cannot transform ${type} from pairs`),
+    check: oneOf(
+      LIST_KINDS,
+      () => ({ kind: "anymap", element: ANY }),
+      (type) => `cannot transform ${type} from pairs`,
+    ),
     run: ([list = null], context) =>
       fromPairs(elements(list, (kind) => `cannot transform ${kind} from pairs`), context),
   }],

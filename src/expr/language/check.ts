@@ -370,7 +370,6 @@ class Checker {
     const [, , extra] = node.args;
     if (extra !== undefined) this.#extraArgument(node, extra);
     if (out.kind === "nil") {
-      if (name === "sum") return ANY;
       this.#fail(predicate, "predicate should has one input and one output param");
     }
     if (result.isBool === true && out.kind !== "bool" && !isUnknown(out)) {

@@ -151,7 +151,8 @@ export function branchType(first: StaticType, second: StaticType): StaticType {
 /** Type of a list literal with items of these types. */
 export function listType(items: readonly StaticType[]): StaticType {
   const last = items.at(-1);
-  if (last === undefined) return LIST;
+  // An empty literal declares nothing, not even elements of any type.
+  if (last === undefined) return listOf(UNKNOWN);
   const kind = goKind(last);
   return items.every((type) => goKind(type) === kind) ? listOf(last) : LIST;
 }
@@ -212,7 +213,7 @@ export const COLLECTION_RESULTS: ReadonlyMap<string, CollectionResult> = new Map
     ],
     ["map", { type: (_, out) => listOf(out), variables: INDEX }],
     ["sum", { type: (_, out) => out.kind === "unknown" ? ANY : out }],
-    ["groupBy", { type: (list) => ({ kind: "anymap", element: listOf(elementOrUnknown(list)) }) }],
+    ["groupBy", { type: () => ({ kind: "anymap", element: LIST }) }],
     ["sortBy", { type: (list) => list }],
     ["reduce", { type: (_, out) => out, variables: new Map([...INDEX, ["acc", UNKNOWN]]) }],
   ],
