@@ -9,6 +9,7 @@ import {
   LIST_KINDS,
   oneOf,
 } from "./builtin.ts";
+import { byteValue } from "../values/access.ts";
 import { fault } from "../values/error.ts";
 import { goTypeName } from "../values/go_text.ts";
 import { compare, wrap } from "../values/operators.ts";
@@ -46,7 +47,8 @@ function rounding(name: string, run: (value: number) => number): [string, Builti
 const abs: Builtin = {
   check: oneOf(NUMBER_KINDS, (arg) => arg, (type) => `invalid argument for abs (type ${type})`),
   run: ([value = null]) => {
-    if (typeof value === "number") return Math.abs(value);
+    // Not Math.abs: Go keeps the sign of a negative zero.
+    if (typeof value === "number") return value < 0 ? -value : value;
     if (typeof value === "bigint") return wrap(value < 0n ? -value : value);
     return isPlainInt(value) ? value : invalid("abs", value);
   },
@@ -70,7 +72,7 @@ function aggregateCheck(name: string): (args: readonly StaticType[]) => CheckRes
 /** Elements of a list, including bytes; undefined for everything else. */
 function elementsOf(value: Value): readonly Value[] | undefined {
   if (Array.isArray(value)) return value;
-  return value instanceof Uint8Array ? Array.from(value, BigInt) : undefined;
+  return value instanceof Uint8Array ? Array.from(value, byteValue) : undefined;
 }
 
 /** Tells whether Go's reflection counts a value as a number. */
@@ -95,6 +97,8 @@ function extreme(
       }
       for (const element of elements) {
         const candidate = search([element], context);
+        // Lists without numbers count for nothing.
+        if (candidate === null && element !== null) continue;
         const isPlain = typeof candidate === "number" || typeof candidate === "bigint" ||
           isPlainInt(candidate);
         if (!isPlain) invalid(name, candidate);

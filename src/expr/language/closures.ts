@@ -4,7 +4,7 @@ import { BUILTINS } from "../functions/builtins.ts";
 import { containsOpen, fetchMember, fetchOpen, getOpen } from "../values/access.ts";
 import { fault } from "../values/error.ts";
 import type { IntRange } from "../values/int_range.ts";
-import { asBool } from "../values/operators.ts";
+import { asBool, isNil } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { isInteger } from "../values/types.ts";
 import type { FunctionTable, Value } from "../values/values.ts";
@@ -82,7 +82,8 @@ export class Compiler {
         const body = this.#link(node.body);
         return (s) => {
           const value = body(s);
-          return value === SKIP ? null : value;
+          // A chain that ends in a nil list is nil.
+          return value === SKIP || isNil(value as Value) ? null : value;
         };
       }
       case "member":

@@ -281,9 +281,7 @@ export class Grammar {
 
   #index(object: Node, isOptional: boolean): Node {
     const { at } = this.#tokens.expect("Bracket", "[");
-    const from = this.#tokens.is("Operator", ":") || this.#tokens.is("Operator", "::")
-      ? undefined
-      : this.#expression(0);
+    const from = this.#tokens.is("Operator", ":") ? undefined : this.#expression(0);
     if (this.#tokens.accept("Operator", ":")) {
       const to = this.#tokens.is("Bracket", "]") ? undefined : this.#expression(0);
       this.#tokens.expect("Bracket", "]");

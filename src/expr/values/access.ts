@@ -111,6 +111,7 @@ export function getMember(container: Value, key: Value): Value {
     return index < 0n || index >= BigInt(length) ? null : elementAt(container, Number(index));
   }
   if (container === null || typeof container !== "object") return null;
+  if (container instanceof AnyMap) return anyMapGet(container, key) ?? null;
   return fetchMember(container, key);
 }
 

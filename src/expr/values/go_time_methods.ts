@@ -334,20 +334,27 @@ export function findMethod(self: Value, name: string): GoFunction | undefined {
   if (method === undefined) return undefined;
   const { params, result, run } = method;
   return new GoFunction(name, (args, context) => {
-    checkArguments(params, args);
+    checkArguments(method, args);
     context.step(METHOD_STEPS);
     for (const arg of args) if (typeof arg === "string") context.step(arg.length * 4);
     return run(self, args);
   }, { params, result });
 }
 
-/** The checks of a call through reflection. @throws {Fault} */
-function checkArguments(params: readonly StaticType[], args: readonly Value[]): void {
+/**
+ * The checks of a call. One through reflection takes nil as a zero value; methods with a single argument are called
+ * directly, where nil is refused, except those that take a zone or give an int. @throws {Fault}
+ */
+function checkArguments({ params, result }: Method<Value>, args: readonly Value[]): void {
   if (args.length !== params.length) {
     fault(`invalid number of arguments: expected ${params.length}, got ${args.length}`);
   }
   for (const [i, arg] of args.entries()) {
     const wanted = params[i] ?? ANY;
+    const isDirect = params.length === 1 && wanted.kind !== "zone" && result.kind !== "int";
+    if (arg === null && isDirect) {
+      fault(`interface conversion: interface {} is nil, not ${typeText(wanted)}`);
+    }
     if (arg !== null && typeOfValue(arg).kind !== wanted.kind) {
       fault(`reflect: Call using ${goTypeName(arg)} as type ${typeText(wanted)}`);
     }
