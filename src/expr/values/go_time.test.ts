@@ -144,6 +144,12 @@ describe("loadZone()", () => {
     ["America/St_Johns", "NST"],
     ["Australia/Sydney", "AEDT"],
     ["Asia/Tokyo", "JST"],
+    ["GMT", "GMT"],
+    ["Etc/GMT", "GMT"],
+    ["America/Hermosillo", "MST"],
+    ["US/Aleutian", "HST"],
+    ["Europe/Nicosia", "EET"],
+    ["Antarctica/Macquarie", "AEDT"],
   ])("%j is %s in winter", (name, abbreviation) => {
     expect(loadZone(name).at(LEAP_DAY.seconds).abbreviation).toBe(abbreviation);
   });

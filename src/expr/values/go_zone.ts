@@ -71,13 +71,13 @@ function zoneAt(
 const ABBREVIATIONS: readonly (readonly [string, RegExp])[] = [
   [
     "1:CET 2:CEST",
-    /^(Europe\/(Amsterdam|Andorra|Belgrade|Berlin|Bratislava|Brussels|Budapest|Busingen|Copenhagen|Gibraltar|Ljubljana|Luxembourg|Madrid|Malta|Monaco|Oslo|Paris|Podgorica|Prague|Rome|San_Marino|Sarajevo|Skopje|Stockholm|Tirane|Vaduz|Vatican|Vienna|Warsaw|Zagreb|Zurich)|Africa\/(Algiers|Ceuta|Tunis)|Arctic\/Longyearbyen|Poland|CET|MET)$/,
+    /^(Europe\/(Amsterdam|Andorra|Belgrade|Berlin|Bratislava|Brussels|Budapest|Busingen|Copenhagen|Gibraltar|Ljubljana|Luxembourg|Madrid|Malta|Monaco|Oslo|Paris|Podgorica|Prague|Rome|San_Marino|Sarajevo|Skopje|Stockholm|Tirane|Vaduz|Vatican|Vienna|Warsaw|Zagreb|Zurich)|Africa\/(Algiers|Ceuta|Tunis)|Arctic\/Longyearbyen|Atlantic\/Jan_Mayen|Poland|CET|MET)$/,
   ],
   [
     "2:EET 3:EEST",
-    /^(Europe\/(Athens|Bucharest|Chisinau|Helsinki|Kaliningrad|Kiev|Kyiv|Mariehamn|Riga|Sofia|Tallinn|Tiraspol|Vilnius)|Asia\/(Beirut|Famagusta|Gaza|Hebron|Nicosia)|Africa\/(Cairo|Tripoli)|Egypt|Libya|EET)$/,
+    /^(Europe\/(Athens|Bucharest|Chisinau|Helsinki|Kaliningrad|Kiev|Kyiv|Mariehamn|Nicosia|Riga|Sofia|Tallinn|Tiraspol|Uzhgorod|Vilnius|Zaporozhye)|Asia\/(Beirut|Famagusta|Gaza|Hebron|Nicosia)|Africa\/(Cairo|Tripoli)|Egypt|Libya|EET)$/,
   ],
-  ["0:WET 1:WEST", /^(Europe\/Lisbon|Atlantic\/(Canary|Faroe|Madeira)|Portugal|WET)$/],
+  ["0:WET 1:WEST", /^(Europe\/Lisbon|Atlantic\/(Canary|Faeroe|Faroe|Madeira)|Portugal|WET)$/],
   ["0:GMT 1:BST", /^(Europe\/(London|Belfast|Guernsey|Isle_of_Man|Jersey)|GB|GB-Eire)$/],
   ["0:GMT 1:IST", /^(Europe\/Dublin|Eire)$/],
   ["3:MSK", /^(Europe\/(Moscow|Simferopol|Kirov|Volgograd)|W-SU)$/],
@@ -87,7 +87,7 @@ const ABBREVIATIONS: readonly (readonly [string, RegExp])[] = [
   ["7:WIB", /^Asia\/(Jakarta|Pontianak)$/],
   ["8:WITA", /^Asia\/(Makassar|Ujung_Pandang)$/],
   ["9:WIT", /^Asia\/Jayapura$/],
-  ["8:CST", /^(Asia\/(Shanghai|Chongqing|Harbin|Taipei|Macau)|PRC|ROC)$/],
+  ["8:CST", /^(Asia\/(Shanghai|Chongqing|Chungking|Harbin|Taipei|Macao|Macau)|PRC|ROC)$/],
   ["8:HKT", /^(Asia\/Hong_Kong|Hongkong)$/],
   ["8:PST", /^Asia\/Manila$/],
   ["9:JST", /^(Asia\/Tokyo|Japan)$/],
@@ -96,9 +96,9 @@ const ABBREVIATIONS: readonly (readonly [string, RegExp])[] = [
   ["9.5:ACST 10.5:ACDT", /^Australia\/(Adelaide|Broken_Hill|Darwin|North|South|Yancowinna)$/],
   [
     "10:AEST 11:AEDT",
-    /^Australia\/(ACT|Brisbane|Canberra|Currie|Hobart|Lindeman|Melbourne|NSW|Queensland|Sydney|Tasmania|Victoria)$/,
+    /^(Australia\/(ACT|Brisbane|Canberra|Currie|Hobart|Lindeman|Melbourne|NSW|Queensland|Sydney|Tasmania|Victoria)|Antarctica\/Macquarie)$/,
   ],
-  ["12:NZST 13:NZDT", /^(Pacific\/Auckland|Antarctica\/McMurdo|NZ)$/],
+  ["12:NZST 13:NZDT", /^(Pacific\/Auckland|Antarctica\/(McMurdo|South_Pole)|NZ)$/],
   ["10:ChST", /^Pacific\/(Guam|Saipan)$/],
   ["-11:SST", /^(Pacific\/(Midway|Pago_Pago|Samoa)|US\/Samoa)$/],
   ["2:SAST", /^Africa\/(Johannesburg|Maseru|Mbabane)$/],
@@ -112,17 +112,22 @@ const ABBREVIATIONS: readonly (readonly [string, RegExp])[] = [
   ],
   [
     "3:EAT",
-    /^(Africa\/(Addis_Ababa|Asmara|Dar_es_Salaam|Djibouti|Kampala|Mogadishu|Nairobi)|Indian\/(Antananarivo|Comoro|Mayotte))$/,
+    /^(Africa\/(Addis_Ababa|Asmara|Asmera|Dar_es_Salaam|Djibouti|Kampala|Mogadishu|Nairobi)|Indian\/(Antananarivo|Comoro|Mayotte))$/,
   ],
   [
     "0:GMT",
-    /^(Africa\/(Abidjan|Accra|Bamako|Banjul|Bissau|Conakry|Dakar|Freetown|Lome|Monrovia|Nouakchott|Ouagadougou)|Atlantic\/(Reykjavik|St_Helena)|Iceland)$/,
+    /^(Africa\/(Abidjan|Accra|Bamako|Banjul|Bissau|Conakry|Dakar|Freetown|Lome|Monrovia|Nouakchott|Ouagadougou)|Atlantic\/(Reykjavik|St_Helena)|Iceland|(Etc\/)?GMT([+-]?0)?)$/,
   ],
   [
     "-4:AST -3:ADT",
     /^(America\/(Anguilla|Antigua|Aruba|Barbados|Blanc-Sablon|Curacao|Dominica|Glace_Bay|Goose_Bay|Grenada|Guadeloupe|Halifax|Martinique|Moncton|Montserrat|Port_of_Spain|Puerto_Rico|Santo_Domingo|St_Kitts|St_Lucia|St_Thomas|St_Vincent|Thule|Tortola)|Atlantic\/Bermuda|Canada\/Atlantic)$/,
   ],
   ["-3.5:NST -2.5:NDT", /^(America\/St_Johns|Canada\/Newfoundland)$/],
+  ["-10:HST -9:HDT", /^(America\/(Adak|Atka)|US\/Aleutian)$/],
+  [
+    "-7:MST",
+    /^(America\/(Dawson|Hermosillo|Mazatlan|Whitehorse)|Canada\/Yukon|Mexico\/BajaSur)$/,
+  ],
   ["-5:CST -4:CDT", /^(America\/Havana|Cuba)$/],
 ];
 
