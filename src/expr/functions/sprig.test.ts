@@ -32,6 +32,8 @@ describe("text", () => {
     ["trunc(-5, 'hello world')", "world"],
     ["trim(' \\t x\\u00a0')", "x"],
     ["upper('straße')", "STRAßE"],
+    ["upper('ᾳ')", "ᾼ"],
+    ["lower('İΑΣ')", "iασ"],
     ["title('hello big-world x_y')", "Hello Big-World X_y"],
     ["untitle('Hello World')", "hello world"],
     ["substr(-1, 3, 'abcdef')", "abc"],

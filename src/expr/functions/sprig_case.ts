@@ -1,4 +1,5 @@
 /** `snakecase`, `kebabcase` and `camelcase` of sprig: words are separated by case, digits and connectors. */
+import { toLower, toUpper } from "./builtins_text.ts";
 
 type WordKind = "number" | "upper" | "letters" | "connector" | "punctuation" | "other";
 type CharKind = WordKind;
@@ -53,7 +54,7 @@ export function camelWords(text: string, connector: string): string {
   let at = 0;
   const write = (word: Word) => {
     if (word.kind === "connector") result += connector.repeat([...word.text].length);
-    else result += word.kind === "upper" ? word.text.toLowerCase() : word.text;
+    else result += word.kind === "upper" ? toLower(word.text) : word.text;
   };
   /** Writes what belongs to a number (`2m3s`), and a connector if another word follows. */
   const writeNumber = () => {
@@ -93,11 +94,11 @@ export function pascalCase(text: string): string {
   while (at < chars.length) {
     const first = chars[at++] as string;
     let isCapitals = kindOf(first) === "upper";
-    result += first.toUpperCase();
+    result += toUpper(first);
     while (at < chars.length && !isConnector(chars[at])) {
       const char = chars[at++] as string;
       const isUpper = kindOf(char) === "upper";
-      result += isCapitals ? char.toLowerCase() : char;
+      result += isCapitals ? toLower(char) : char;
       if (!isUpper) isCapitals = false;
     }
     let row = "";

@@ -15,6 +15,7 @@ import {
 } from "../values/values.ts";
 import { byteLength, byteSlice, compareStrings, utf8Bytes, utf8String } from "../values/utf8.ts";
 import { goQuote } from "./go_quote.ts";
+import { toLower, toUpper } from "./builtins_text.ts";
 import { camelWords, pascalCase } from "./sprig_case.ts";
 
 /** A value as text: strings and bytes as they are, others as Go prints them. */
@@ -105,7 +106,7 @@ function title(text: string): string {
   let before = " ";
   let result = "";
   for (const char of text) {
-    result += isSeparator(before) ? simpleCase(char, "upper") : char;
+    result += isSeparator(before) ? toUpper(char) : char;
     before = char;
   }
   return result;
@@ -116,18 +117,6 @@ function isSeparator(char: string): boolean {
   return !/^[\p{L}\p{Nd}]$/u.test(char) && isSpace(char);
 }
 
-/** One character in upper or lower case; unchanged if that would need several characters. */
-function simpleCase(char: string, to: "upper" | "lower"): string {
-  const changed = to === "upper" ? char.toUpperCase() : char.toLowerCase();
-  return [...changed].length === 1 ? changed : char;
-}
-
-function mapCase(text: string, to: "upper" | "lower"): string {
-  let result = "";
-  for (const char of text) result += simpleCase(char, to);
-  return result;
-}
-
 function untitle(text: string): string {
   let isFirst = true;
   let result = "";
@@ -136,7 +125,7 @@ function untitle(text: string): string {
       isFirst = true;
       result += char;
     } else {
-      result += isFirst ? simpleCase(char, "lower") : char;
+      result += isFirst ? toLower(char) : char;
       isFirst = false;
     }
   }
@@ -146,8 +135,8 @@ function untitle(text: string): string {
 function swapCase(text: string): string {
   let result = "";
   for (const char of text) {
-    if (/^[\p{Lu}\p{Lt}]$/u.test(char)) result += simpleCase(char, "lower");
-    else result += /^\p{Ll}$/u.test(char) ? simpleCase(char, "upper") : char;
+    if (/^[\p{Lu}\p{Lt}]$/u.test(char)) result += toLower(char);
+    else result += /^\p{Ll}$/u.test(char) ? toUpper(char) : char;
   }
   return result;
 }
@@ -274,8 +263,8 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   ),
   goFunction("trunc", ["int", "string"], (_, count, text) => truncate(count, text)),
   goFunction("trim", ["string"], (_, text) => trimSpace(text)),
-  goFunction("upper", ["string"], (_, text) => mapCase(text, "upper")),
-  goFunction("lower", ["string"], (_, text) => mapCase(text, "lower")),
+  goFunction("upper", ["string"], (_, text) => toUpper(text)),
+  goFunction("lower", ["string"], (_, text) => toLower(text)),
   goFunction("title", ["string"], (_, text) => title(text)),
   goFunction("untitle", ["string"], (_, text) => untitle(text)),
   goFunction(
