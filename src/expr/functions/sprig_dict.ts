@@ -87,7 +87,9 @@ function mergeInto(
 
 function merge(name: string, overwrite: boolean): GoFunction {
   const type = "map[string]interface {}";
-  return variadicFunction(name, [type], type, (context, target, sources) => {
+  return variadicFunction(name, [type], type, (context, given, sources) => {
+    // Instead of nil, a new map is filled.
+    const target = Object.isFrozen(given) && Object.keys(given).length === 0 ? newMap() : given;
     for (const source of sources) mergeInto(context, target, source, overwrite);
     return target;
   });
@@ -150,6 +152,7 @@ export const DICT_FUNCTIONS: readonly GoFunction[] = [
     return map;
   }),
   goFunction("unset", [MAP, "string"], (_, map, key) => {
+    if (!Object.hasOwn(map, key)) return map;
     checkChangeable(map);
     delete map[key];
     return map;
