@@ -2,8 +2,9 @@
 import { compare, parse, type SemVer } from "semver";
 import { fault } from "../values/error.ts";
 import { goFunction } from "./go_call.ts";
+import { goTypeName } from "../values/go_text.ts";
 import {
-  GoFunction,
+  type GoFunction,
   NamedInt,
   newMap,
   objectMap,
@@ -82,9 +83,7 @@ function holds(version: SemVer, comparison: Comparison): boolean {
   const { operator, version: wanted, fixed } = comparison;
   const order = compare(version, wanted);
   // A pre-release matches only if the constraint names one.
-  if (version.prerelease.length > 0 && wanted.prerelease.length === 0 && operator !== "!=") {
-    return false;
-  }
+  if (version.prerelease.length > 0 && wanted.prerelease.length === 0) return false;
   switch (operator) {
     case "":
     case "=":
@@ -122,24 +121,79 @@ function isCompatible(version: SemVer, { version: wanted, fixed }: Comparison): 
   return version.patch === wanted.patch;
 }
 
+/** The versions of the values that {@link versionValue} made. */
+const versions = new WeakMap<object, SemVer>();
+
 /** A version as a value: an object with methods. */
 function versionValue(text: string): ValueMap {
   const version = parseVersion(text);
-  const build = version.build.join(".");
-  const full = version.version + (build === "" ? "" : `+${build}`);
+  const order = (other: SemVer) => compare(version, other);
+  const value = objectMap(
+    methodsOf(version, [
+      method("Original", () => text),
+      comparison("Compare", (other) => BigInt(order(other))),
+      comparison("Equal", (other) => order(other) === 0),
+      comparison("LessThan", (other) => order(other) < 0),
+      comparison("LessThanEqual", (other) => order(other) <= 0),
+      comparison("GreaterThan", (other) => order(other) > 0),
+      comparison("GreaterThanEqual", (other) => order(other) >= 0),
+    ]),
+    { typeName: POINTER, text: fullText(version) },
+  );
+  versions.set(value, version);
+  return value;
+}
+
+const POINTER = "*semver.Version";
+
+/** What `IncMajor` and its like return: Go's value, which has fewer methods than a pointer to one. */
+function nextVersion(major: number, minor: number, patch: number): ValueMap {
+  const version = parseVersion([major, minor, patch].join("."));
+  return objectMap(methodsOf(version, []), { typeName: "semver.Version", text: version.version });
+}
+
+/** The methods that all versions have, and more. */
+function methodsOf(version: SemVer, more: readonly GoFunction[]): ValueMap {
+  const { major, minor, patch } = version;
   const uint = (n: number) => new NamedInt("uint64", BigInt(n));
-  const members: [string, Value][] = [
-    ["Major", uint(version.major)],
-    ["Minor", uint(version.minor)],
-    ["Patch", uint(version.patch)],
-    ["Prerelease", version.prerelease.join(".")],
-    ["Metadata", build],
-    ["Original", text],
-    ["String", full],
-  ];
   const methods = newMap();
-  for (const [name, value] of members) setOwn(methods, name, new GoFunction(name, () => value));
-  return objectMap(methods, { typeName: "*semver.Version", text: full });
+  for (
+    const one of [
+      method("Major", () => uint(major)),
+      method("Minor", () => uint(minor)),
+      method("Patch", () => uint(patch)),
+      method("Prerelease", () => version.prerelease.join(".")),
+      method("Metadata", () => version.build.join(".")),
+      method("String", () => fullText(version)),
+      method("IncMajor", () => nextVersion(major + 1, 0, 0)),
+      method("IncMinor", () => nextVersion(major, minor + 1, 0)),
+      // The release that a pre-release leads to is its next patch.
+      method(
+        "IncPatch",
+        () => nextVersion(major, minor, version.prerelease.length > 0 ? patch : patch + 1),
+      ),
+      ...more,
+    ]
+  ) setOwn(methods, one.name, one);
+  return methods;
+}
+
+function fullText({ version, build }: SemVer): string {
+  return version + (build.length === 0 ? "" : `+${build.join(".")}`);
+}
+
+function method(name: string, run: () => Value): GoFunction {
+  return goFunction(name, [], run);
+}
+
+/** A method that takes another version. */
+function comparison(name: string, run: (other: SemVer) => Value): GoFunction {
+  return goFunction(name, ["any"], (_, other) => {
+    const version = typeof other === "object" && other !== null ? versions.get(other) : undefined;
+    return version === undefined
+      ? fault(`reflect: Call using ${goTypeName(other)} as type ${POINTER}`)
+      : run(version);
+  });
 }
 
 /** The version functions, by name. */

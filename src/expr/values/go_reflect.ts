@@ -1,7 +1,16 @@
 /** What Go's `reflect` says about a value: its kind, and whether it is empty. */
 import { goTypeName } from "./go_text.ts";
 import type { RunContext } from "./run_context.ts";
-import { AnyMap, GoDuration, GoFunction, GoTime, GoZone, NamedInt, type Value } from "./values.ts";
+import {
+  AnyMap,
+  GoDuration,
+  GoFunction,
+  GoTime,
+  GoZone,
+  NamedInt,
+  objectOf,
+  type Value,
+} from "./values.ts";
 
 /** Kind of a value: `string`, `slice`, `map`, `float64`, `invalid` for nil. */
 export function goKind(value: Value): string {
@@ -13,6 +22,8 @@ export function goKind(value: Value): string {
   if (value instanceof GoZone) return "ptr";
   if (value instanceof GoFunction) return "func";
   if (value instanceof NamedInt) return value.kind.startsWith("time.") ? "int" : value.kind;
+  const object = objectOf(value);
+  if (object !== undefined) return object.typeName.startsWith("*") ? "ptr" : "struct";
   return typeof value === "object" ? "map" : goTypeName(value);
 }
 
