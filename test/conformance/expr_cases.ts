@@ -133,11 +133,11 @@ function describe(value: Value): unknown {
   if (value instanceof GoDuration) return { $duration: durationText(value.ns) };
   if (value instanceof GoZone) return { $timezone: value.name };
   if (value instanceof GoFunction) return { $func: true };
-  if (value instanceof NamedInt) return Number(value.value);
+  if (value instanceof NamedInt) return describe(value.value);
   const entries: [string, Value][] = value instanceof AnyMap
     ? [...value.entries].map(([key, item]) => [goString(key), item])
     : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, item]) => [key, describe(item)]));
+  return Object.fromEntries(entries.map(([key, item]) => [key.toWellFormed(), describe(item)]));
 }
 
 /** Equality with a relative tolerance of 1e-12 for numbers. */
