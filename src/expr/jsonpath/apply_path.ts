@@ -1,6 +1,6 @@
 /** What a parsed JSONPath selects. */
 import { fault } from "../values/error.ts";
-import { goKind } from "../values/go_reflect.ts";
+import { goKind, isEmptyValue } from "../values/go_reflect.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { payForBytes } from "../values/utf8.ts";
 import { isValueMap, ownValue, type Value } from "../values/values.ts";
@@ -87,7 +87,7 @@ class PathWalk {
   #filter(script: JsonPathScript, current: Value): Value[] {
     return childrenOf(current, "filter", this.#context).filter((child) => {
       const result = orNull(() => this.#evaluate(script, child), this.#context);
-      return result !== null && result !== false && result !== "";
+      return !isEmptyValue(result, this.#context);
     });
   }
 
@@ -107,9 +107,7 @@ class PathWalk {
       typeof item === "object" ? this.#evaluate(item, current) : item
     );
     return positions
-      .filter((position) =>
-        typeof position !== "string" || !isValueMap(current) || Object.hasOwn(current, position)
-      )
+      .filter((position) => !isMissing(position, current))
       .map((position) => selectedBy(position, current, "union"));
   }
 
@@ -158,6 +156,16 @@ function withDescendants(root: Value, context: RunContext): Value[] {
     pending.push(...children.toReversed());
   }
   return found;
+}
+
+/** Tells whether a map has no such key, or a list no such index. */
+function isMissing(position: Value, current: Value): boolean {
+  if (typeof position === "string") {
+    return isValueMap(current) && !Object.hasOwn(current, position);
+  }
+  const index = typeof position === "bigint" ? Number(position) : position;
+  return typeof index === "number" && Array.isArray(current) &&
+    (index < -current.length || index >= current.length);
 }
 
 /** What a key or index selects. */

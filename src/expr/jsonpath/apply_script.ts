@@ -1,5 +1,7 @@
 /** Evaluates the scripts in JSONPaths. */
 import { fault } from "../values/error.ts";
+import { isEmptyValue } from "../values/go_reflect.ts";
+import { goString } from "../values/go_text.ts";
 import { strictlyEqual } from "../values/operators.ts";
 import { compileRegex } from "../values/regex.ts";
 import type { RunContext } from "../values/run_context.ts";
@@ -23,7 +25,7 @@ export function evaluateJsonPathScript(
     case "path":
       return applyPath(script.path, root, current, context);
     case "not":
-      return !isTrue(run(script.operand));
+      return isEmptyValue(run(script.operand), context);
     case "negative":
       return -numberOf(run(script.operand));
     case "binary":
@@ -39,30 +41,21 @@ function runBinary(
 ): Value {
   switch (operator) {
     case "&&":
-      return isTrue(orNull(left, context)) && isTrue(orNull(right, context));
+      return isTrue(left, context) && isTrue(right, context);
     case "||":
-      return isTrue(orNull(left, context)) || isTrue(orNull(right, context));
+      return isTrue(left, context) || isTrue(right, context);
     case "==":
     case "!=":
-      return isEqual(orNull(left, context), orNull(right, context), context) ===
-        (operator === "==");
+      return isEqual(left(), right(), context) === (operator === "==");
     case "=~": {
-      const text = left();
-      const pattern = right();
-      if (typeof text !== "string" || typeof pattern !== "string") {
-        return fault("invalid argument. expected string");
-      }
-      return compileRegex(pattern, context).matches(text, context);
+      const text = goString(left(), context);
+      return compileRegex(goString(right(), context), context).matches(text, context);
     }
-    case "in": {
-      const needle = left();
-      const container = right();
-      const items = isValueMap(container) ? Object.values(container) : container;
-      if (Array.isArray(items)) context.step(items.length);
-      return Array.isArray(items)
-        ? items.some((item) => isEqual(item, needle, context))
-        : fault("invalid argument. expected list");
-    }
+    case "in":
+      return isIn(left(), right(), context);
+    case "not in":
+      // What is missing is in no list.
+      return !isIn(orNull(left, context), right(), context);
     case "<":
     case ">":
     case "<=":
@@ -71,6 +64,13 @@ function runBinary(
     default:
       return calculate(operator, left(), right(), context);
   }
+}
+
+function isIn(needle: Value, container: Value, context: RunContext): boolean {
+  const items = isValueMap(container) ? Object.values(container) : container;
+  if (!Array.isArray(items)) return fault("invalid argument. expected list");
+  context.step(items.length);
+  return items.some((item) => isEqual(item, needle, context));
 }
 
 function compare(
@@ -113,9 +113,7 @@ function calculate(operator: string, left: Value, right: Value, context: RunCont
 
 function numberOf(value: Value): number {
   if (typeof value === "number") return value;
-  if (typeof value === "bigint") return Number(value);
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : NaN;
-  return Number.isNaN(number) ? fault("invalid argument. expected number") : number;
+  return typeof value === "bigint" ? Number(value) : fault("invalid argument. expected number");
 }
 
 function isEqual(left: Value, right: Value, context: RunContext): boolean {
@@ -123,8 +121,9 @@ function isEqual(left: Value, right: Value, context: RunContext): boolean {
   return strictlyEqual(plain(left), plain(right), context);
 }
 
-function isTrue(value: Value): boolean {
-  return value !== null && value !== false && value !== "";
+/** Whether one side of `&&` or `||` holds; what fails, for example because a key is missing, does not. */
+function isTrue(side: () => Value, context: RunContext): boolean {
+  return !isEmptyValue(orNull(side, context), context);
 }
 
 /** The result of a function; nil if it fails. */

@@ -9,7 +9,7 @@ import type { JsonPathScript } from "./tree.ts";
 const LEVELS: readonly (readonly string[])[] = [
   ["||"],
   ["&&"],
-  ["==", "!=", "=~", "<=", ">=", "<", ">", "in"],
+  ["==", "!=", "=~", "<=", ">=", "<", ">", "in", "not in"],
   ["+", "-"],
   ["**", "*", "/", "%"],
 ];
@@ -20,7 +20,9 @@ const MAX_DEPTH = 100;
 /** What ends a plain key of a path inside a script. */
 const KEY_END = /[.[\s()+\-*/%<>=!&|,]/;
 
-const WORD = /^(\d+(\.\d+)?([eE][+-]?\d+)?|true|false|null|nil)(?![\w.])/;
+/** An operator that consists of words. */
+const WORD_OPERATOR = /(not\s+)?in(?=[\s([])/y;
+const WORD = /^(\+?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?|true|false|null|nil)(?![\w.])/;
 const CONSTANTS: ReadonlyMap<string, Value> = new Map<string, Value>([
   ["true", true],
   ["false", false],
@@ -76,13 +78,27 @@ class ScriptParser {
     let left = this.#level(level + 1);
     while (true) {
       this.#skipBlanks();
-      const operator = operators.find((candidate) => this.#text.startsWith(candidate, this.#at));
+      const operator = this.#operator(operators);
       if (operator === undefined) return left;
-      const isWord = operator === "in";
-      if (isWord && !/^in[\s([]/.test(this.#text.slice(this.#at, this.#at + 3))) return left;
-      this.#at += operator.length;
       left = { type: "binary", operator, left, right: this.#level(level + 1) };
     }
+  }
+
+  /** Reads one of the operators; undefined if another text comes next. */
+  #operator(operators: readonly string[]): string | undefined {
+    if (operators.includes("in")) {
+      WORD_OPERATOR.lastIndex = this.#at;
+      const [words, not] = WORD_OPERATOR.exec(this.#text) ?? [];
+      if (words !== undefined) {
+        this.#at += words.length;
+        return not === undefined ? "in" : "not in";
+      }
+    }
+    const symbol = operators.find((candidate) =>
+      !candidate.endsWith("in") && this.#text.startsWith(candidate, this.#at)
+    );
+    this.#at += symbol?.length ?? 0;
+    return symbol;
   }
 
   #unary(): JsonPathScript {
