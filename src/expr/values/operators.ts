@@ -1,6 +1,7 @@
 /** What operators do with values: arithmetic, equality, order, containment. */
 
 import { fault } from "./error.ts";
+import { goPower } from "./go_power.ts";
 import { goTypeName } from "./go_text.ts";
 import { addToTime, compareTimes, timeDifference } from "./go_time_methods.ts";
 import type { RunContext } from "./run_context.ts";
@@ -103,14 +104,6 @@ export function power(left: Value, right: Value): number {
   const b = numeric(right);
   if (a === undefined || b === undefined) return mismatch("**", left, right);
   return goPower(Number(a), Number(b));
-}
-
-/** Unlike in JavaScript, one to any power is one, and so is minus one to an infinite power. */
-function goPower(base: number, exponent: number): number {
-  if (base === 1 || (base === -1 && !Number.isFinite(exponent) && !Number.isNaN(exponent))) {
-    return 1;
-  }
-  return base ** exponent;
 }
 
 /** Unary `-` */

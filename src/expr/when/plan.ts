@@ -3,6 +3,7 @@
  * closing parenthesis without an operator is ignored, as in the reference.
  */
 import { Fault } from "../values/error.ts";
+import { goPower } from "../values/go_power.ts";
 import { compileRegex, Pattern } from "../values/regex.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { goString } from "../values/go_text.ts";
@@ -265,7 +266,7 @@ function calculate(operator: string, left: WhenValue, right: WhenValue): WhenVal
     case "%":
       return a % b;
     case "**":
-      return a ** b;
+      return goPower(a, b);
     case "&":
       return Number(int64(a) & int64(b));
     case "|":

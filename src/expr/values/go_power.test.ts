@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { goPower } from "./go_power.ts";
+
+test.each([
+  [1.1, 3, 1.3310000000000004],
+  [1.3, 3, 2.1970000000000005],
+  [0.1, 7, 1.0000000000000007e-7],
+  [7.1, 8, 6457535.312457609],
+  [-2.6, 5, -118.81376000000003],
+  [95929.98, 4, 84687130114570030000],
+  [25, 1.5, 125],
+  [2, 0.5, Math.SQRT2],
+  [2, 10, 1024],
+  [2, -3, 0.125],
+  [2, 1023, 2 ** 1023],
+  [2, 1024, Infinity],
+  [-2, 1025, -Infinity],
+  [2, -1074, 5e-324],
+  [2, -1076, 0],
+  [5e-324, 1, 5e-324],
+  [5e-324, -1, Infinity],
+  [1e-320, 2, 0],
+  [1e300, 1e300, Infinity],
+  [0.5, 1e300, 0],
+  [-0.5, -1e18, Infinity],
+  [1, NaN, 1],
+  [NaN, 0, 1],
+  [NaN, 1, NaN],
+  [-1, Infinity, 1],
+  [-1, -Infinity, 1],
+  [-1, NaN, NaN],
+  [-8, 1 / 3, NaN],
+  [0, -1, Infinity],
+  [-0, -1, -Infinity],
+  [-0, 0.5, 0],
+  [-0, 3, -0],
+  [-Infinity, 3, -Infinity],
+  [0.5, Infinity, 0],
+])("%d to the power of %d is %d", (base, exponent, want) => {
+  expect(goPower(base, exponent)).toBe(want);
+});
