@@ -156,7 +156,8 @@ const take: Builtin = {
     if (!isAny(count) && !INTEGER_KINDS.includes(count.kind)) {
       return { error: `cannot take ${argumentText(count)} elements` };
     }
-    return isAny(list) ? ANY : list;
+    if (isAny(list)) return ANY;
+    return list.kind === "array" && !list.isTyped ? LIST : list;
   },
   run: ([list = null, count]) => {
     const items = list instanceof Uint8Array

@@ -45,7 +45,8 @@ export interface Token {
   readonly bytes?: Uint8Array;
 }
 
-const WORD = /[\p{L}_$][\p{L}\p{Nd}_$]*/uy;
+// Digits of other scripts may begin a name; numbers have been read before.
+const WORD = /[\p{L}\p{Nd}_$]+/uy;
 const POINTER_NAME = /[\p{L}\p{Nd}_$]+/uy;
 const NUMBER =
   /(?:0[xX][\da-fA-F_]*|0[oO][0-7_]*|0[bB][01_]*|\.?[\d_]+)(?:\.(?!\.)[\d_]*)?(?:[eE][+-]?[\d_]*)?/y;
