@@ -166,6 +166,22 @@ describe("decode()", () => {
     }
   });
 
+  it("refuses what is no quantity in the words of Kubernetes, and takes blanks around one", () => {
+    const cpuOf = (cpu: unknown) => {
+      const container = { image: "i", resources: { limits: { cpu } } };
+      const { spec } = decodeManifest("Workflow", { spec: inTemplate({ container }) });
+      return spec.templates?.[0]?.container?.resources?.limits?.cpu;
+    };
+    for (const wrong of ["lots", "", true, [1]]) {
+      expect(() => cpuOf(wrong)).toThrow(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+      );
+    }
+    expect(() => cpuOf("1kk")).toThrow("unable to parse quantity's suffix");
+    expect(cpuOf(" 1.5 ")).toBe("1500m");
+    expect(cpuOf(0.5)).toBe("500m");
+  });
+
   it("puts members in the schema's order, the last of two for one place", () => {
     const given = { spec: { templates: [], Entrypoint: "a", entrypoint: "b", ENTRYPOINT: "c" } };
     const { spec } = decodeManifest("Workflow", given);

@@ -7,7 +7,7 @@ import { isJsonObject, type Json, type JsonObject, setMember } from "../../base/
 import { nearestName } from "../../base/nearest_name.ts";
 import { SharedValues } from "../../base/shared_json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
-import { canonicalQuantity } from "../quantity.ts";
+import { canonicalQuantity, quantityProblem } from "../quantity.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
@@ -46,7 +46,6 @@ export const INT_LIMITS = {
   uint64: [0, 2 ** 64],
 } as const;
 
-const QUANTITY = /^([+-]?[0-9.]+)([eEinumkKMGTPi]*[-+]?[0-9]*)$/;
 /** Longest text of a quantity: the cost of its digits grows with the square of their number. */
 const MAX_QUANTITY = 256;
 /** An RFC 3339 time. */
@@ -303,10 +302,10 @@ class Decoder {
     if (typeof value === "string" && value.length > MAX_QUANTITY) {
       throw this.#refusal(`a quantity has at most ${MAX_QUANTITY} characters`);
     }
-    if (typeof value !== "string" || !QUANTITY.test(value)) {
-      throw this.#refusal(`quantities must match the regular expression '${QUANTITY.source}'`);
-    }
-    return canonicalQuantity(value);
+    const text = typeof value === "string" ? value.trim() : "";
+    const problem = quantityProblem(text);
+    if (problem !== undefined) throw this.#refusal(problem);
+    return canonicalQuantity(text);
   }
 
   #decodeInt(value: unknown, kind: keyof typeof INT_LIMITS, goType: string): number {
