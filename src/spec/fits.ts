@@ -3,7 +3,8 @@
  * not know: a newer program may have written them.
  */
 import { isJsonObject } from "../base/json.ts";
-import { INT_LIMITS, TIME } from "./schema/decode.ts";
+import { INT_LIMITS } from "./schema/decode.ts";
+import { TIME } from "./schema/encoded_text.ts";
 import type { ScalarSchema, Schema, StructSchema } from "./schema/schema.ts";
 
 /** @param value as `JSON.parse` returned it */

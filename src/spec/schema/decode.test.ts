@@ -167,19 +167,44 @@ describe("decode()", () => {
   });
 
   it("refuses what is no quantity in the words of Kubernetes, and takes blanks around one", () => {
-    const cpuOf = (cpu: unknown) => {
+    const limitsOf = (cpu: unknown) => {
       const container = { image: "i", resources: { limits: { cpu } } };
       const { spec } = decodeManifest("Workflow", { spec: inTemplate({ container }) });
-      return spec.templates?.[0]?.container?.resources?.limits?.cpu;
+      return spec.templates?.[0]?.container?.resources?.limits;
     };
     for (const wrong of ["lots", "", true, [1]]) {
-      expect(() => cpuOf(wrong)).toThrow(
+      expect(() => limitsOf(wrong)).toThrow(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
       );
     }
-    expect(() => cpuOf("1kk")).toThrow("unable to parse quantity's suffix");
-    expect(cpuOf(" 1.5 ")).toBe("1500m");
-    expect(cpuOf(0.5)).toBe("500m");
+    expect(() => limitsOf("1kk")).toThrow("unable to parse quantity's suffix");
+    expect(limitsOf(" 1.5 ")).toEqual({ cpu: "1500m" });
+    expect(limitsOf(0.5)).toEqual({ cpu: "500m" });
+  });
+
+  it.each([
+    ["yesterday", 'as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"'],
+    ["", 'as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'],
+    ["2020-13-01T00:00:00Z", ": month out of range"],
+    ["2020-02-30T00:00:00Z", ": day out of range"],
+  ])("refuses the time %j", (creationTimestamp, problem) => {
+    expect(() => decodeManifest("Workflow", { metadata: { creationTimestamp } })).toThrow(problem);
+  });
+
+  it("keeps a time as it is, but not a form that only Go reads", () => {
+    const timeOf = (creationTimestamp: string) =>
+      decodeManifest("Workflow", { metadata: { creationTimestamp } }).metadata.creationTimestamp;
+    expect(timeOf("2020-02-29T01:02:03.5+02:00")).toBe("2020-02-29T01:02:03.5+02:00");
+    expect(timeOf("2020-02-29T1:02:03,5Z")).toBe("2020-02-29T01:02:03Z");
+  });
+
+  it("reads bytes over line breaks, and says where other text goes wrong", () => {
+    const bytesOf = (bytes: string) =>
+      decodeManifest("Workflow", { spec: inTemplate({ http: { url: "u", bodyFrom: { bytes } } }) })
+        .spec.templates?.[0]?.http?.bodyFrom?.bytes;
+    expect(bytesOf("aGVs\nbG8=\r\n")).toBe("aGVsbG8=");
+    expect(() => bytesOf("aGVsbG8")).toThrow("illegal base64 data at input byte 4");
+    expect(() => bytesOf("!!!!")).toThrow("illegal base64 data at input byte 0");
   });
 
   it("puts members in the schema's order, the last of two for one place", () => {

@@ -7,7 +7,9 @@ import { isJsonObject, type Json, type JsonObject, setMember } from "../../base/
 import { nearestName } from "../../base/nearest_name.ts";
 import { SharedValues } from "../../base/shared_json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import { Fault } from "../../expr/values/error.ts";
 import { canonicalQuantity, quantityProblem } from "../quantity.ts";
+import { readBytes, readTime } from "./encoded_text.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
@@ -48,9 +50,6 @@ export const INT_LIMITS = {
 
 /** Longest text of a quantity: the cost of its digits grows with the square of their number. */
 const MAX_QUANTITY = 256;
-/** An RFC 3339 time. */
-export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
  * Decodes `value` by `schema`. The result has its members in the order of the schema, includes what normal form always
@@ -274,16 +273,10 @@ class Decoder {
         return this.#decodeQuantity(typeof value === "number" ? decimalText(value) : value);
       case "time":
         if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
-        if (!TIME.test(value)) {
-          throw this.#refusal(
-            `parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse`,
-          );
-        }
-        return value;
+        return this.#readText(value, readTime);
       case "bytes":
         if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
-        if (!BASE64.test(value)) throw this.#refusal("illegal base64 data");
-        return value;
+        return this.#readText(value, readBytes);
       case "plugin": {
         if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
         const count = Object.keys(value).length;
@@ -295,6 +288,15 @@ class Decoder {
         return copyJson(value);
       case "json":
         return copyJson(value);
+    }
+  }
+
+  #readText(text: string, read: (text: string) => string): string {
+    try {
+      return read(text);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      throw this.#refusal(error.message);
     }
   }
 
