@@ -15,9 +15,8 @@ export function checkMetrics(template: Template): void {
         `${at} name '${name}' is invalid. Metric names must contain alphanumeric characters or '_'`,
       );
     }
-    for (const label of metric.labels ?? []) {
-      checkLabelKey(`${at} '${name}': `, label.key, metric);
-    }
+    // Intentionally without the place, as the reference does.
+    for (const label of metric.labels ?? []) checkLabelKey("", label.key, metric);
     if ((metric.help ?? "") === "") {
       throw new SpecError(`${at} '${name}' must contain a help string under 'help: ' field`);
     }

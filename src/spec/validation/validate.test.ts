@@ -381,7 +381,7 @@ describe("validateWorkflow() refuses, in the reference's words,", () => {
           "metrics: {prometheus: [{name: m, help: h, labels: [{key: a-b, value: x}]}]}\nsuspend: {}",
         ),
       ),
-      "templates.main metric 'm': metric label 'a-b' is invalid: keys may only contain alphanumeric characters or '_'",
+      "metric label 'a-b' is invalid: keys may only contain alphanumeric characters or '_'",
     ],
     [
       "a label of the metric of a whole workflow that would break a line",
