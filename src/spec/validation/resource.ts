@@ -1,5 +1,5 @@
 /** Rules for templates that work on a Kubernetes resource. */
-import { parseAllDocuments } from "yaml";
+import { type Document, isCollection, parseAllDocuments, visit } from "yaml";
 import type { Template } from "../manifest.ts";
 import { isPlaceholder } from "../placeholder.ts";
 import { SpecError } from "../spec_error.ts";
@@ -43,11 +43,31 @@ export function checkResourceTemplate(place: string, template: Template): void {
   }
 }
 
-/** Expressions are replaced first: unquoted ones need not be YAML. */
+/**
+ * Tells whether the first document is YAML, as the reference reads it: a member may stand twice. Expressions are
+ * replaced first, since unquoted ones need not be YAML.
+ */
 function isYaml(manifest: string): boolean {
-  const documents = parseAllDocuments(manifest.replace(EXPRESSION_TAG, "placeholder"), {
+  const [first] = parseAllDocuments(manifest.replace(EXPRESSION_TAG, "placeholder"), {
     version: "1.1",
     logLevel: "silent",
+    uniqueKeys: false,
   });
-  return !("errors" in documents) && documents.every(({ errors }) => errors.length === 0);
+  return first === undefined || (first.errors.length === 0 && hasPlainKeys(first));
+}
+
+/** Tells whether no list or map is a key, as in an unquoted `{{tag}}`, and each alias comes after its anchor. */
+function hasPlainKeys(document: Document): boolean {
+  const anchors = new Set<string>();
+  let isPlain = true;
+  const refuse = () => {
+    isPlain = false;
+    return visit.BREAK;
+  };
+  visit(document, {
+    Value: (_, { anchor }) => void (anchor !== undefined && anchors.add(anchor)),
+    Pair: (_, { key }) => isCollection(key) ? refuse() : undefined,
+    Alias: (_, { source }) => anchors.has(source) ? undefined : refuse(),
+  });
+  return isPlain;
 }

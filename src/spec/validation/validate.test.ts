@@ -514,10 +514,21 @@ describe("validateWorkflow() of bodies", () => {
       "artifact f in `manifestFrom` refer to a non-exist artifact",
     ],
     [
+      'resource: {action: create, manifest: "name: {{node.name}}"}',
+      "templates.main.resource.manifest must be a valid yaml",
+    ],
+    [
+      'resource: {action: create, manifest: "a: *b\\nc: &b 1"}',
+      "templates.main.resource.manifest must be a valid yaml",
+    ],
+    [
       'resource: {action: create, manifest: "a: b: c"}',
       "templates.main.resource.manifest must be a valid yaml",
     ],
     ['resource: {action: create, manifest: "a: {{= x + 1}}"}', ""],
+    ['resource: {action: create, manifest: "a: 1\\na: 2"}', ""],
+    ['resource: {action: create, manifest: "a: 1\\n---\\nb: ["}', ""],
+    ['resource: {action: create, manifest: "a: &b 1\\nc: *b"}', ""],
     [
       "container: {image: i}\nactiveDeadlineSeconds: soon",
       "templates.main.activeDeadlineSeconds must be a positive integer > 0 or an argo variable",
