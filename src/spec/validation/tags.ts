@@ -1,6 +1,7 @@
 /** Checks that the tags in a part of a manifest name something that can exist. */
 import { writeJson } from "../../base/json_text.ts";
-import { mayHoldTag } from "../../expr/templates/tags.ts";
+import { goQuote } from "../../expr/functions/go_quote.ts";
+import { CLOSE, mayHoldTag, OPEN } from "../../expr/templates/tags.ts";
 import { SpecError } from "../spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable, NODE_MEMBERS } from "./variables.ts";
 
@@ -43,21 +44,79 @@ export interface Scope {
   anyWorkflowParameter: boolean;
 }
 
+/** What the text of a value contains. */
+interface FoundTags {
+  text: string;
+  /** The tags without their braces, in the order of the text. */
+  tags: string[];
+  /** What follows the braces of a tag that has no end. */
+  open: string | undefined;
+}
+
 /**
- * Tags of a value, without their braces, in the order of the value's JSON text. The text is searched as a whole, as the
- * reference does: a tag that is not closed runs into the following text, and is then not a name.
+ * Finds the tags of a value's JSON text. The text is searched as a whole, as the reference does: a tag that is not closed
+ * runs into the following text, and is then not a name.
  */
-export function tagsInJson(value: unknown): string[] {
+function findTags(value: unknown): FoundTags {
   const text = typeof value === "string" ? value : writeJson(value);
   const tags: string[] = [];
-  let from = text.indexOf("{{");
+  let from = text.indexOf(OPEN);
   while (from >= 0) {
-    const to = text.indexOf("}}", from + 2);
-    if (to < 0) break;
-    tags.push(text.slice(from + 2, to));
-    from = text.indexOf("{{", to + 2);
+    const to = text.indexOf(CLOSE, from + OPEN.length);
+    if (to < 0) return { text, tags, open: text.slice(from + OPEN.length) };
+    tags.push(text.slice(from + OPEN.length, to));
+    from = text.indexOf(OPEN, to + CLOSE.length);
   }
-  return tags;
+  return { text, tags, open: undefined };
+}
+
+/** Tags of a value, without their braces, in the order of the value's JSON text. */
+export function tagsInJson(value: unknown): string[] {
+  return findTags(value).tags;
+}
+
+/** Most characters of a text that the error about a tag without an end shows. */
+const MAX_SHOWN = 4096;
+
+function checkOpen({ text, open }: FoundTags, prefix: string): void {
+  if (open === undefined) return;
+  const [whole, rest] = [text, open].map((part) =>
+    goQuote(part.length > MAX_SHOWN ? `${part.slice(0, MAX_SHOWN)}…` : part)
+  );
+  throw new SpecError(
+    `${prefix}Cannot find end tag="}}" in the template=${whole} starting from ${rest}`,
+  );
+}
+
+/**
+ * Checks that every tag of a value has an end, be it in the JSON text that follows; that of an expression must be in its
+ * own text.
+ *
+ * @param prefix what precedes the text of the error
+ * @throws {SpecError}
+ */
+export function checkTagEnds(value: unknown, prefix: string): void {
+  if (!mayHoldTag(value) || !holdsOpenTag(value)) return;
+  const found = findTags(value);
+  checkOpen(found, prefix);
+  for (const tag of found.tags) {
+    // The quotation mark that ends the text, and what follows it.
+    const after = isExpressionTag(tag) ? /^[^"\\]*(?:\\.[^"\\]*)*"(.)/.exec(tag)?.[1] : undefined;
+    if (after === undefined) continue;
+    throw new SpecError(
+      `${prefix}failed to unmarshall JSON expression: invalid character '${after}' after top-level value`,
+    );
+  }
+}
+
+/** Tells whether the last tag of any text in a value has no end within the text. */
+function holdsOpenTag(value: unknown): boolean {
+  if (typeof value === "string") {
+    const start = value.lastIndexOf(OPEN);
+    return start >= 0 && value.indexOf(CLOSE, start) < 0;
+  }
+  return typeof value === "object" && value !== null &&
+    Object.entries(value).some(([key, member]) => holdsOpenTag(key) || holdsOpenTag(member));
 }
 
 /** An expression tag is not a name; it is checked when it is evaluated. */
@@ -67,12 +126,14 @@ export function isExpressionTag(tag: string): boolean {
 
 /**
  * @param prefix what precedes the text of the error
- * @throws {SpecError} at the first tag that names nothing known
+ * @throws {SpecError} at a tag without an end, or else the first tag that names nothing known
  */
 export function checkTags(value: unknown, scope: Scope, prefix: string): void {
   // Most values have none, and to write their text is most of the work.
   if (!mayHoldTag(value)) return;
-  for (const tag of tagsInJson(value)) {
+  const found = findTags(value);
+  checkOpen(found, prefix);
+  for (const tag of found.tags) {
     if (!isExpressionTag(tag) && !isKnown(tag.trim(), scope)) {
       throw new SpecError(`${prefix}failed to resolve {{${tag}}}`);
     }

@@ -2,6 +2,7 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
+import { mayHoldTag } from "../../expr/templates/tags.ts";
 import {
   anyArguments,
   type ArgumentSource,
@@ -39,6 +40,7 @@ import {
   allMembersOf,
   ANY_GLOBAL_ARTIFACT,
   ANY_GLOBAL_PARAMETER,
+  checkTagEnds,
   isExpressionTag,
   type Names,
   type Scope,
@@ -121,7 +123,7 @@ export class TemplateWalk implements CallChecker {
       if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
       if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
       if ((ref.template ?? "") === "") throw new SpecError("template name is required");
-      if (tagsInJson(ref).length > 0) return undefined;
+      if (mayHoldTag(ref)) return undefined;
     } else if (name !== "" && local === undefined) {
       if (tagsInJson(name).some(isExpressionTag)) return undefined;
       throw new SpecError(`template name '${name}' undefined`);
@@ -173,8 +175,10 @@ export class TemplateWalk implements CallChecker {
     const names = checkInputs(template);
     checkPodContainers(template);
     const locals = this.#addLocals(template, names);
+    const filled = withPrefix(`templates.${name} `, () => bindInputs(template, source));
+    checkTagEnds(filled, `templates.${name} `);
     const bound = replaceKnown(
-      withPrefix(`templates.${name} `, () => bindInputs(template, source)),
+      filled,
       (variable) => locals.get(variable) ?? this.globals.get(variable),
     );
     checkTimeouts(bound);

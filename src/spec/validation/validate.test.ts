@@ -550,6 +550,65 @@ describe("validateWorkflow() of bodies", () => {
   });
 });
 
+describe("a tag without an end", () => {
+  const open = (place: string, template: string, rest: string) =>
+    `templates.main${place} Cannot find end tag="}}" in the template=${JSON.stringify(template)} ` +
+    `starting from ${JSON.stringify(rest)}`;
+
+  it.each([
+    [
+      'steps: [[{name: a, template: work, when: "{{x"}]]',
+      open(
+        "",
+        '{"name":"main","inputs":{},"outputs":{},"metadata":{},"steps":[[{"name":"a","template":"work",' +
+          '"arguments":{},"when":"{{x"}]]}',
+        'x"}]]}',
+      ),
+    ],
+    [
+      `steps: [[{name: a, template: work, when: "{{x"}], [{name: b, template: take, ${
+        pass("y")
+      }}]]`,
+      open(
+        ".steps",
+        '{"name":"a","template":"work","arguments":{},"when":"{{x"}',
+        'x"}',
+      ),
+    ],
+    [
+      `steps: [[{name: a, template: take, ${
+        pass("y")
+      }}]]\noutputs: {parameters: [{name: o, value: "{{x"}]}`,
+      open(".outputs", '{"parameters":[{"name":"o","value":"{{x"}]}', 'x"}]}'),
+    ],
+    [
+      'dag: {target: "{{x", tasks: [{name: a, template: work}]}',
+      open(".targets", "{{x", "x"),
+    ],
+    ['container: {image: i, args: ["{{x"]}', ""],
+    [
+      'container: {image: i, args: ["{{inputs.parameters.x"]}',
+      'templates.main: failed to resolve {{inputs.parameters.x"],"resources":{}}',
+    ],
+    [
+      'container: {image: i, args: ["{{=x"]}',
+      "templates.main failed to unmarshall JSON expression: invalid character ']' after top-level value",
+    ],
+    [
+      `steps: [[{name: a, template: take, ${pass("{{=x")}}]]`,
+      "templates.main failed to unmarshall JSON expression: invalid character '}' after top-level value",
+    ],
+    ['steps: [[{name: a, templateRef: {name: stored, template: "{{x"}}]]', ""],
+  ])("%s", (body, text) => expect(refusal(workflow(all(body)))).toBe(text));
+
+  it("is shown in part if the text is long", () => {
+    const step = `{name: a, template: work, when: "{{${"x".repeat(100_000)}"}`;
+    const text = refusal(workflow(steps(step)));
+    expect(text).toContain("Cannot find end tag");
+    expect(text.length).toBeLessThan(10_000);
+  });
+});
+
 describe("validateWorkflow() of a reference to a whole template", () => {
   const using = (spec: string) =>
     `kind: Workflow\nmetadata: {name: w}\nspec:\n  ${spec}\n${STORED}`;
