@@ -198,6 +198,14 @@ describe("decode()", () => {
     expect(timeOf("2020-02-29T1:02:03,5Z")).toBe("2020-02-29T01:02:03Z");
   });
 
+  it("refuses a value that is no finite number", () => {
+    for (const value of [JSON.parse("1e400"), -Infinity, NaN]) {
+      expect(() =>
+        decodeManifest("Workflow", { spec: { arguments: { parameters: [{ name: "p", value }] } } })
+      ).toThrow("json: cannot unmarshal number into Go struct field Parameter.");
+    }
+  });
+
   it("reads bytes over line breaks, and says where other text goes wrong", () => {
     const bytesOf = (bytes: string) =>
       decodeManifest("Workflow", { spec: inTemplate({ http: { url: "u", bodyFrom: { bytes } } }) })

@@ -265,7 +265,8 @@ class Decoder {
       case "anyString":
         if (typeof value === "string") return value;
         if (typeof value === "boolean") return String(value);
-        if (typeof value === "number") return decimalText(value);
+        // JSON text may hold a number that is too large, YAML also `.inf` and `.nan`.
+        if (Number.isFinite(value)) return decimalText(value as number);
         throw this.#mismatch(value, schema.goType);
       case "intOrString":
         return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
