@@ -13,6 +13,7 @@ test.each([
   [{ name: "dots.are.fine" }],
   [{ name: "ok", labels: { "ok.example/key": "v_1.x-2", empty: "" } }],
   [{ name: "ok", annotations: { "A.example/Key": "any text\n" } }],
+  [{ name: "ok", finalizers: ["keep", "a.example/keep"] }],
 ])("checkMetadata(%j) passes", (metadata) => {
   expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata)).not
     .toThrow();
@@ -28,6 +29,7 @@ test.each([
   [{ name: "ok", labels: { k: "no spaces" } }, "metadata.labels"],
   [{ name: "ok", labels: { "bad key": "v" } }, "metadata.labels"],
   [{ name: "ok", annotations: { "bad key": "v" } }, "metadata.annotations"],
+  [{ name: "ok", finalizers: ["bad one"] }, 'metadata.finalizers: Invalid value: "bad one"'],
 ])("checkMetadata(%j) refuses", (metadata, text) => {
   expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata))
     .toThrow(

@@ -89,7 +89,7 @@ export function generateName(base: string, fraction: () => number): string {
 }
 
 /**
- * Checks name, namespace, labels and annotations of an object that is about to be stored.
+ * Checks name, namespace, labels, annotations and finalizers of an object that is about to be stored.
  * @throws {Problem} InvalidArgument listing everything that is wrong
  */
 export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: ObjectMeta): void {
@@ -122,6 +122,11 @@ export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: Obje
   for (const key in annotations) {
     for (const problem of labelKeyProblems(key.toLowerCase())) {
       fault("metadata.annotations", key, problem);
+    }
+  }
+  for (const finalizer of metadata.finalizers ?? []) {
+    for (const problem of labelKeyProblems(finalizer)) {
+      fault("metadata.finalizers", finalizer, problem);
     }
   }
   if (faults.length === 0) return;
