@@ -1,5 +1,6 @@
 /** Rules for the names that a manifest's author chooses. */
 import { goQuote } from "../../expr/functions/go_quote.ts";
+import { byteLength } from "../../expr/values/utf8.ts";
 import { SpecError } from "../spec_error.ts";
 
 const FIELD_NAME = /^[a-zA-Z0-9][-a-zA-Z0-9]*$/;
@@ -23,7 +24,7 @@ export function nameProblems(name: string, rule: NameRule): readonly string[] {
     ];
   }
   const problems: string[] = [];
-  if (name.length > MAX_FIELD_NAME) {
+  if (byteLength(name) > MAX_FIELD_NAME) {
     problems.push(`must be no more than ${MAX_FIELD_NAME} characters`);
   }
   if (!FIELD_NAME.test(name)) {
@@ -63,13 +64,14 @@ export function checkNames(
 
 /**
  * @param what kind of object, as messages name it
- * @throws {SpecError} when the object's name is longer than `most` characters
+ * @throws {SpecError} when the object's name is longer than `most` characters, which the reference counts in UTF-8
  */
 export function checkObjectName(what: string, name = "", most: number = MAX_OBJECT_NAME): void {
-  if (name.length > most) {
+  const length = byteLength(name);
+  if (length > most) {
     throw new SpecError(
       `${what} name ${goQuote(name)} must not be more than ${most} characters long ` +
-        `(currently ${name.length})`,
+        `(currently ${length})`,
     );
   }
 }

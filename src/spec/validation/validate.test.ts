@@ -707,6 +707,12 @@ describe("validateCronWorkflow()", () => {
         "c".repeat(53)
       }" must not be more than 52 characters long (currently 53)`,
     ],
+    [
+      good("schedules: ['* * * * *']").replace("name: c}", `name: ${"ü".repeat(30)}}`),
+      `cron workflow name "${
+        "ü".repeat(30)
+      }" must not be more than 52 characters long (currently 60)`,
+    ],
   ])("case %#", (yaml, text) => {
     expect(refusal(yaml)).toBe(text);
     expect(refusal(yaml, { lint: true })).toBe(text);
