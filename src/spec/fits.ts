@@ -5,7 +5,7 @@
 import { isJsonObject } from "../base/json.ts";
 import { INT_LIMITS } from "./schema/decode.ts";
 import { TIME } from "./schema/encoded_text.ts";
-import type { ScalarSchema, Schema, StructSchema } from "./schema/schema.ts";
+import type { Field, ScalarSchema, Schema, StructSchema } from "./schema/schema.ts";
 
 /** @param value as `JSON.parse` returned it */
 export function fits(value: unknown, schema: Schema): boolean {
@@ -33,7 +33,7 @@ export function fittingMembers(
   return Object.fromEntries(
     Object.entries(value).filter(([name, member]) => {
       const field = fields.get(name);
-      return field === undefined || fits(member, field.schema);
+      return field === undefined || fitsField(member, field);
     }),
   );
 }
@@ -42,9 +42,13 @@ function hasFittingMembers(value: Record<string, unknown>, schema: StructSchema)
   const fields = schema.fields();
   for (const name in value) {
     const field = fields.get(name);
-    if (field !== undefined && !fits(value[name], field.schema)) return false;
+    if (field !== undefined && !fitsField(value[name], field)) return false;
   }
   return true;
+}
+
+function fitsField(value: unknown, { schema, orNull }: Field): boolean {
+  return (orNull && value === null) || fits(value, schema);
 }
 
 function fitsScalar(value: unknown, { kind }: ScalarSchema): boolean {

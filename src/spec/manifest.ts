@@ -289,7 +289,7 @@ export interface PrometheusMetric {
   help?: string;
   labels?: { key: string; value: string }[];
   when?: string;
-  gauge?: { value?: string; realtime?: boolean; operation?: string };
+  gauge?: { value?: string; realtime?: boolean | null; operation?: string };
   counter?: { value?: string };
   histogram?: { value?: string; buckets?: Json[] };
 }

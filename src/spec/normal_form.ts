@@ -1,7 +1,7 @@
 /**
  * The form in which objects are stored and shown: optional members that are empty are left out, as Go's encoder does
  * with `omitempty`. Numbers and booleans stay: most of them are pointers in the reference, so that zero and false mean
- * something. Only flags, which are not pointers, are left out when false.
+ * something. Only flags and counts, which are not pointers, are left out when false or 0.
  */
 import { isJsonObject, type Json, type JsonObject, setMember } from "../base/json.ts";
 import { freezeAll, isShared } from "../base/shared_json.ts";
@@ -67,7 +67,8 @@ function isEmpty(value: Json, schema: Schema): boolean {
     case "string":
       return value === "";
     case "boolean":
-      return value === false && schema.omitsFalse === true;
+    case "int32":
+      return schema.omitsZero === true && (value === false || value === 0);
     case "list":
     case "stepGroup":
       return Array.isArray(value) && value.length === 0;

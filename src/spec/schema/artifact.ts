@@ -2,6 +2,7 @@
 import {
   always,
   boolean,
+  count,
   type FieldInput,
   flag,
   int32,
@@ -27,12 +28,12 @@ const S3 = struct("S3Artifact", () => ({
   accessKeySecret: secret,
   secretKeySecret: secret,
   roleARN: string,
-  useSDKCreds: boolean,
-  createBucketIfNotPresent: struct("CreateS3BucketOptions", () => ({ objectLocking: boolean })),
+  useSDKCreds: flag,
+  createBucketIfNotPresent: struct("CreateS3BucketOptions", () => ({ objectLocking: flag })),
   encryptionOptions: struct("S3EncryptionOptions", () => ({
     kmsKeyId: string,
     kmsEncryptionContext: string,
-    enableEncryption: boolean,
+    enableEncryption: flag,
     serverSideCustomerKeySecret: secret,
   })),
   caSecret: secret,
@@ -49,14 +50,14 @@ const GIT = struct("GitArtifact", () => ({
   usernameSecret: secret,
   passwordSecret: secret,
   sshPrivateKeySecret: secret,
-  insecureIgnoreHostKey: boolean,
-  disableSubmodules: boolean,
-  singleBranch: boolean,
+  insecureIgnoreHostKey: flag,
+  disableSubmodules: flag,
+  singleBranch: flag,
   branch: string,
-  insecureSkipTLS: boolean,
+  insecureSkipTLS: flag,
 }));
 
-const HEADER = struct("Header", () => ({ name: string, value: string }));
+const HEADER = struct("Header", () => ({ name: always(string), value: always(string) }));
 
 const HTTP = struct("HTTPArtifact", () => ({
   url: always(string),
@@ -71,7 +72,9 @@ const HTTP = struct("HTTPArtifact", () => ({
       clientSecretSecret: secret,
       tokenURLSecret: secret,
       scopes: strings,
-      endpointParams: list(struct("OAuth2EndpointParam", () => ({ key: string, value: string }))),
+      endpointParams: list(
+        struct("OAuth2EndpointParam", () => ({ key: always(string), value: string })),
+      ),
     })),
     basicAuth: struct("BasicAuth", () => ({ usernameSecret: secret, passwordSecret: secret })),
   })),
@@ -88,8 +91,8 @@ const HDFS = struct("HDFSArtifact", () => ({
   addresses: strings,
   hdfsUser: string,
   dataTransferProtection: string,
-  path: string,
-  force: boolean,
+  path: always(string),
+  force: flag,
 }));
 
 const OSS = struct("OSSArtifact", () => ({
@@ -97,28 +100,28 @@ const OSS = struct("OSSArtifact", () => ({
   bucket: string,
   accessKeySecret: secret,
   secretKeySecret: secret,
-  createBucketIfNotPresent: boolean,
+  createBucketIfNotPresent: flag,
   securityToken: string,
   lifecycleRule: struct("OSSLifecycleRule", () => ({
-    markInfrequentAccessAfterDays: int32,
-    markDeletionAfterDays: int32,
+    markInfrequentAccessAfterDays: count,
+    markDeletionAfterDays: count,
   })),
-  useSDKCreds: boolean,
-  key: string,
+  useSDKCreds: flag,
+  key: always(string),
 }));
 
 const GCS = struct("GCSArtifact", () => ({
   bucket: string,
   serviceAccountKeySecret: secret,
-  key: string,
+  key: always(string),
 }));
 
 const AZURE = struct("AzureArtifact", () => ({
-  endpoint: string,
-  container: string,
+  endpoint: always(string),
+  container: always(string),
   accountKeySecret: secret,
-  useSDKCreds: boolean,
-  blob: string,
+  useSDKCreds: flag,
+  blob: always(string),
 }));
 
 const ARTIFACTORY = struct("ArtifactoryArtifact", () => ({
@@ -173,7 +176,7 @@ const artifactGcFields = (): Record<string, FieldInput> => ({
 
 export const WORKFLOW_ARTIFACT_GC: StructSchema = struct("WorkflowLevelArtifactGC", () => ({
   ...artifactGcFields(),
-  forceFinalizerRemoval: boolean,
+  forceFinalizerRemoval: flag,
   podSpecPatch: string,
 }));
 

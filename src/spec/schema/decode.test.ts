@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { decode, DecodeError, pathText, type UnknownField } from "./decode.ts";
+import { fits } from "../fits.ts";
+import { normalForm } from "../normal_form.ts";
 import { decodeAny, decodeManifest } from "./decode_manifest.ts";
+import { WORKFLOW_SCHEMA, WORKFLOW_SPEC } from "./kinds.ts";
 
 function textOf(spec: unknown, under?: string[]): string {
   try {
@@ -222,6 +225,51 @@ describe("decode()", () => {
       "arguments",
       {},
     ]]);
+  });
+
+  it("shows what Go always writes, and leaves out what says nothing", () => {
+    const { spec } = normalForm(
+      decodeManifest("Workflow", {
+        spec: {
+          volumeClaimTemplates: [{ metadata: { name: "work" }, spec: {} }],
+          templates: [{
+            name: "a",
+            container: {
+              image: "i",
+              tty: false,
+              stdin: true,
+              ports: [{ hostPort: 0 }],
+              volumeMounts: [{ name: "work", mountPath: "/work", readOnly: false }],
+              readinessProbe: { initialDelaySeconds: 0, periodSeconds: 5, tcpSocket: {} },
+              env: [{ name: "E", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } }],
+            },
+            inputs: { artifacts: [{ name: "f", path: "/f", azure: { blob: "b" } }] },
+            metrics: { prometheus: [{ name: "m", help: "h", gauge: { value: "1" } }] },
+          }, { name: "b", resource: { action: "get", setOwnerReference: false } }],
+        },
+      }),
+      WORKFLOW_SCHEMA,
+    );
+    const [a, b] = spec.templates ?? [];
+    expect(spec.volumeClaimTemplates).toEqual([
+      { metadata: { name: "work" }, spec: { resources: {} }, status: {} },
+    ]);
+    expect(a?.container).toEqual({
+      name: "",
+      image: "i",
+      ports: [{ containerPort: 0 }],
+      env: [
+        { name: "E", valueFrom: { resourceFieldRef: { resource: "limits.cpu", divisor: "0" } } },
+      ],
+      resources: {},
+      volumeMounts: [{ name: "work", mountPath: "/work" }],
+      readinessProbe: { tcpSocket: { port: 0 }, periodSeconds: 5 },
+      stdin: true,
+    });
+    expect(a?.inputs?.artifacts?.[0]?.azure).toEqual({ endpoint: "", container: "", blob: "b" });
+    expect(a?.metrics?.prometheus?.[0]?.gauge).toEqual({ value: "1", realtime: null });
+    expect(b?.resource).toEqual({ action: "get" });
+    expect(fits(spec, WORKFLOW_SPEC)).toBe(true);
   });
 
   it("shows what normal form always has", () => {

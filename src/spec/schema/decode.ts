@@ -92,7 +92,7 @@ function emptyOf(schema: Schema): Json {
 /** Adds the members that are always there, and puts all of them into the order of the schema. */
 function inOrder(given: JsonObject, schema: StructSchema): JsonObject {
   for (const { name, field } of schema.alwaysShown()) {
-    if (!Object.hasOwn(given, name)) given[name] = emptyOf(field.schema);
+    if (!Object.hasOwn(given, name)) given[name] = field.orNull ? null : emptyOf(field.schema);
   }
   const out: JsonObject = {};
   for (const name of schema.fields().keys()) {

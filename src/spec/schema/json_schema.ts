@@ -57,9 +57,10 @@ export class SchemaDefinitions {
     this.definitions[name] = definition;
     definition.type = "object";
     definition.properties = Object.fromEntries(
-      [...struct.fields()].map(([member, { schema }]) => {
+      [...struct.fields()].map(([member, { schema, orNull }]) => {
         const text = describeMember(struct.name, member);
-        const own = this.schemaOf(schema);
+        const given = this.schemaOf(schema);
+        const own = orNull && this.#use === "output" ? { anyOf: [given, { type: "null" }] } : given;
         return [member, text === undefined ? own : { description: text, ...own }];
       }),
     );

@@ -3,6 +3,9 @@ import {
   always,
   boolean,
   bytes,
+  count,
+  type FieldInput,
+  flag,
   int32,
   int64,
   intOrString,
@@ -17,7 +20,6 @@ import {
   type StructSchema,
   time,
 } from "./schema.ts";
-import type { FieldInput } from "./schema.ts";
 
 function core(name: string, fields: () => Record<string, FieldInput>): StructSchema {
   return struct(name, fields, "v1");
@@ -25,12 +27,14 @@ function core(name: string, fields: () => Record<string, FieldInput>): StructSch
 
 const strings = list(string);
 const labels = map(string);
+const text = always(string);
+const port = always(intOrString);
 
 export const OWNER_REFERENCE: StructSchema = core("OwnerReference", () => ({
-  apiVersion: string,
-  kind: string,
-  name: string,
-  uid: namedString("types.UID"),
+  apiVersion: text,
+  kind: text,
+  name: text,
+  uid: always(namedString("types.UID")),
   controller: boolean,
   blockOwnerDeletion: boolean,
 }));
@@ -59,25 +63,25 @@ export const LOCAL_OBJECT_REFERENCE: StructSchema = core("LocalObjectReference",
 
 export const SECRET_KEY_SELECTOR: StructSchema = core("SecretKeySelector", () => ({
   name: string,
-  key: always(string),
+  key: text,
   optional: boolean,
 }));
 
 export const CONFIG_MAP_KEY_SELECTOR: StructSchema = core("ConfigMapKeySelector", () => ({
   name: string,
-  key: always(string),
+  key: text,
   optional: boolean,
 }));
 
 const OBJECT_FIELD_SELECTOR = core("ObjectFieldSelector", () => ({
   apiVersion: string,
-  fieldPath: string,
+  fieldPath: text,
 }));
 
 const RESOURCE_FIELD_SELECTOR = core("ResourceFieldSelector", () => ({
   containerName: string,
-  resource: string,
-  divisor: quantity,
+  resource: text,
+  divisor: always(quantity),
 }));
 
 const ENV_VAR_SOURCE = core("EnvVarSource", () => ({
@@ -89,7 +93,7 @@ const ENV_VAR_SOURCE = core("EnvVarSource", () => ({
 }));
 
 export const ENV_VAR: StructSchema = core("EnvVar", () => ({
-  name: always(string),
+  name: text,
   value: string,
   valueFrom: ENV_VAR_SOURCE,
 }));
@@ -103,16 +107,16 @@ const ENV_FROM_SOURCE = core("EnvFromSource", () => ({
 }));
 
 export const VOLUME_MOUNT: StructSchema = core("VolumeMount", () => ({
-  name: always(string),
-  readOnly: boolean,
+  name: text,
+  readOnly: flag,
   recursiveReadOnly: string,
-  mountPath: always(string),
+  mountPath: text,
   subPath: string,
   mountPropagation: namedString("v1.MountPropagationMode"),
   subPathExpr: string,
 }));
 
-const RESOURCE_CLAIM = core("ResourceClaim", () => ({ name: string, request: string }));
+const RESOURCE_CLAIM = core("ResourceClaim", () => ({ name: text, request: string }));
 
 export const RESOURCE_REQUIREMENTS: StructSchema = core("ResourceRequirements", () => ({
   limits: map(quantity, "v1.ResourceList"),
@@ -121,15 +125,15 @@ export const RESOURCE_REQUIREMENTS: StructSchema = core("ResourceRequirements", 
 }));
 
 export const POD_RESOURCE_CLAIM: StructSchema = core("PodResourceClaim", () => ({
-  name: string,
+  name: text,
   resourceClaimName: string,
   resourceClaimTemplateName: string,
 }));
 
 const CONTAINER_PORT = core("ContainerPort", () => ({
   name: string,
-  hostPort: int32,
-  containerPort: int32,
+  hostPort: count,
+  containerPort: always(int32),
   protocol: namedString("v1.Protocol"),
   hostIP: string,
 }));
@@ -138,24 +142,24 @@ const EXEC_ACTION = core("ExecAction", () => ({ command: strings }));
 
 const HTTP_GET_ACTION = core("HTTPGetAction", () => ({
   path: string,
-  port: intOrString,
+  port,
   host: string,
   scheme: namedString("v1.URIScheme"),
-  httpHeaders: list(core("HTTPHeader", () => ({ name: string, value: string }))),
+  httpHeaders: list(core("HTTPHeader", () => ({ name: text, value: text }))),
 }));
 
-const TCP_SOCKET_ACTION = core("TCPSocketAction", () => ({ port: intOrString, host: string }));
+const TCP_SOCKET_ACTION = core("TCPSocketAction", () => ({ port, host: string }));
 
 const PROBE = core("Probe", () => ({
   exec: EXEC_ACTION,
   httpGet: HTTP_GET_ACTION,
   tcpSocket: TCP_SOCKET_ACTION,
-  grpc: core("GRPCAction", () => ({ port: int32, service: string })),
-  initialDelaySeconds: int32,
-  timeoutSeconds: int32,
-  periodSeconds: int32,
-  successThreshold: int32,
-  failureThreshold: int32,
+  grpc: core("GRPCAction", () => ({ port: always(int32), service: string })),
+  initialDelaySeconds: count,
+  timeoutSeconds: count,
+  periodSeconds: count,
+  successThreshold: count,
+  failureThreshold: count,
   terminationGracePeriodSeconds: int64,
 }));
 
@@ -163,7 +167,7 @@ const LIFECYCLE_HANDLER = core("LifecycleHandler", () => ({
   exec: EXEC_ACTION,
   httpGet: HTTP_GET_ACTION,
   tcpSocket: TCP_SOCKET_ACTION,
-  sleep: core("SleepAction", () => ({ seconds: int64 })),
+  sleep: core("SleepAction", () => ({ seconds: always(int64) })),
 }));
 
 const LIFECYCLE = core("Lifecycle", () => ({
@@ -173,7 +177,7 @@ const LIFECYCLE = core("Lifecycle", () => ({
 }));
 
 const SECCOMP_PROFILE = core("SeccompProfile", () => ({
-  type: namedString("v1.SeccompProfileType"),
+  type: always(namedString("v1.SeccompProfileType")),
   localhostProfile: string,
 }));
 
@@ -211,7 +215,7 @@ export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () 
   supplementalGroups: list(int64),
   supplementalGroupsPolicy: namedString("v1.SupplementalGroupsPolicy"),
   fsGroup: int64,
-  sysctls: list(core("Sysctl", () => ({ name: string, value: string }))),
+  sysctls: list(core("Sysctl", () => ({ name: text, value: text }))),
   fsGroupChangePolicy: namedString("v1.PodFSGroupChangePolicy"),
   seccompProfile: SECCOMP_PROFILE,
   appArmorProfile: object("v1.AppArmorProfile"),
@@ -220,7 +224,7 @@ export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () 
 
 /** Members of a Kubernetes container; several other structs extend it. */
 export const containerFields = (): Record<string, FieldInput> => ({
-  name: always(string),
+  name: text,
   image: string,
   command: strings,
   args: strings,
@@ -242,9 +246,9 @@ export const containerFields = (): Record<string, FieldInput> => ({
   terminationMessagePolicy: namedString("v1.TerminationMessagePolicy"),
   imagePullPolicy: namedString("v1.PullPolicy"),
   securityContext: SECURITY_CONTEXT,
-  stdin: boolean,
-  stdinOnce: boolean,
-  tty: boolean,
+  stdin: flag,
+  stdinOnce: flag,
+  tty: flag,
 });
 
 export const CONTAINER: StructSchema = core("Container", containerFields);
@@ -258,7 +262,7 @@ export const TOLERATION: StructSchema = core("Toleration", () => ({
 }));
 
 export const HOST_ALIAS: StructSchema = core("HostAlias", () => ({
-  ip: string,
+  ip: text,
   hostnames: strings,
 }));
 
@@ -277,8 +281,8 @@ export const POD_DNS_CONFIG: StructSchema = core("PodDNSConfig", () => ({
 export const LABEL_SELECTOR: StructSchema = core("LabelSelector", () => ({
   matchLabels: labels,
   matchExpressions: list(core("LabelSelectorRequirement", () => ({
-    key: string,
-    operator: namedString("v1.LabelSelectorOperator"),
+    key: text,
+    operator: always(namedString("v1.LabelSelectorOperator")),
     values: strings,
   }))),
 }));
@@ -290,7 +294,7 @@ export const POD_DISRUPTION_BUDGET_SPEC: StructSchema = core("PodDisruptionBudge
   unhealthyPodEvictionPolicy: string,
 }));
 
-const keyToPaths = list(core("KeyToPath", () => ({ key: string, path: string, mode: int32 })));
+const keyToPaths = list(core("KeyToPath", () => ({ key: text, path: text, mode: int32 })));
 
 /** Volume sources whose content is not described. */
 const OPAQUE_SOURCES = [
@@ -321,8 +325,8 @@ const OPAQUE_SOURCES = [
 ];
 
 export const VOLUME: StructSchema = core("Volume", () => ({
-  name: always(string),
-  hostPath: core("HostPathVolumeSource", () => ({ path: string, type: string })),
+  name: text,
+  hostPath: core("HostPathVolumeSource", () => ({ path: text, type: string })),
   emptyDir: core("EmptyDirVolumeSource", () => ({ medium: string, sizeLimit: quantity })),
   secret: core("SecretVolumeSource", () => ({
     secretName: string,
@@ -330,10 +334,10 @@ export const VOLUME: StructSchema = core("Volume", () => ({
     defaultMode: int32,
     optional: boolean,
   })),
-  nfs: core("NFSVolumeSource", () => ({ server: string, path: string, readOnly: boolean })),
+  nfs: core("NFSVolumeSource", () => ({ server: text, path: text, readOnly: flag })),
   persistentVolumeClaim: core("PersistentVolumeClaimVolumeSource", () => ({
-    claimName: string,
-    readOnly: boolean,
+    claimName: text,
+    readOnly: flag,
   })),
   configMap: core("ConfigMapVolumeSource", () => ({
     name: string,
@@ -351,10 +355,10 @@ export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim
   spec: always(core("PersistentVolumeClaimSpec", () => ({
     accessModes: list(namedString("v1.PersistentVolumeAccessMode")),
     selector: LABEL_SELECTOR,
-    resources: core("VolumeResourceRequirements", () => ({
+    resources: always(core("VolumeResourceRequirements", () => ({
       limits: map(quantity, "v1.ResourceList"),
       requests: map(quantity, "v1.ResourceList"),
-    })),
+    }))),
     volumeName: string,
     storageClassName: string,
     volumeMode: namedString("v1.PersistentVolumeMode"),
@@ -362,7 +366,7 @@ export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim
     dataSourceRef: object("v1.TypedObjectReference"),
     volumeAttributesClassName: string,
   }))),
-  status: object("v1.PersistentVolumeClaimStatus"),
+  status: always(object("v1.PersistentVolumeClaimStatus")),
 }));
 
 const typeMeta = { kind: string, apiVersion: string };

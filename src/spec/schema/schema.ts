@@ -32,8 +32,8 @@ export interface ScalarSchema {
   goType: string;
   /** Closed set of values, for editors; the reference does not check it while decoding. */
   values?: readonly string[];
-  /** False means the same as absent and is left out. */
-  omitsFalse?: true;
+  /** False or 0 means the same as absent and is left out. */
+  omitsZero?: true;
 }
 
 /** A list of values of one schema. */
@@ -64,6 +64,8 @@ export interface Field {
   schema: Schema;
   /** Present in normal form even when empty, as the reference's responses show it. */
   always: boolean;
+  /** Normal form has null where it is missing. */
+  orNull: boolean;
   /** Many objects have the same value here: it is decoded once for all of them (see `shared_json.ts`). */
   shared: boolean;
 }
@@ -93,8 +95,8 @@ export interface Member {
 /** The schema of a value in a manifest. */
 export type Schema = ScalarSchema | ListSchema | MapSchema | StepGroupSchema | StructSchema;
 
-/** What `struct` accepts for a member: a schema, or one wrapped in `always` or `shared`. */
-export type FieldInput = Schema | { always: Schema } | { shared: Schema };
+/** What `struct` accepts for a member: a schema, or one wrapped in `always`, `orNull` or `shared`. */
+export type FieldInput = Schema | { always: Schema } | { orNull: Schema } | { shared: Schema };
 
 function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
   return Object.freeze({ kind, goType });
@@ -103,8 +105,10 @@ function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
 export const string: ScalarSchema = scalar("string", "string");
 export const boolean: ScalarSchema = scalar("boolean", "bool");
 /** A boolean that is false unless given as true. */
-export const flag: ScalarSchema = Object.freeze({ ...boolean, omitsFalse: true });
+export const flag: ScalarSchema = Object.freeze({ ...boolean, omitsZero: true });
 export const int32: ScalarSchema = scalar("int32", "int32");
+/** A number that is 0 unless given as another one. */
+export const count: ScalarSchema = Object.freeze({ ...int32, omitsZero: true });
 export const int64: ScalarSchema = scalar("int64", "int64");
 export const uint64: ScalarSchema = scalar("uint64", "uint64");
 export const anyString: ScalarSchema = scalar("anyString", "string");
@@ -149,15 +153,22 @@ export function always(schema: Schema): FieldInput {
   return { always: schema };
 }
 
+/** Marks a member that normal form shows as null when it is missing. */
+export function orNull(schema: Schema): FieldInput {
+  return { orNull: schema };
+}
+
 /** Marks a member that is likely to be the same in many objects. */
 export function shared(schema: Schema): FieldInput {
   return { shared: schema };
 }
 
 function fieldOf(input: FieldInput): Field {
-  if ("always" in input) return { schema: input.always, always: true, shared: false };
-  if ("shared" in input) return { schema: input.shared, always: false, shared: true };
-  return { schema: input, always: false, shared: false };
+  const plain = { always: false, orNull: false, shared: false };
+  if ("always" in input) return { ...plain, schema: input.always, always: true };
+  if ("orNull" in input) return { ...plain, schema: input.orNull, always: true, orNull: true };
+  if ("shared" in input) return { ...plain, schema: input.shared, shared: true };
+  return { ...plain, schema: input };
 }
 
 /**

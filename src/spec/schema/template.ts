@@ -13,6 +13,7 @@ import {
   list,
   map,
   namedString,
+  orNull,
   plugin,
   stepGroup,
   string,
@@ -163,7 +164,7 @@ const RESOURCE = struct("ResourceTemplate", () => ({
   mergeStrategy: string,
   manifest: string,
   manifestFrom: struct("ManifestFrom", () => ({ artifact: ARTIFACT })),
-  setOwnerReference: boolean,
+  setOwnerReference: flag,
   successCondition: string,
   failureCondition: string,
   flags: strings,
@@ -172,7 +173,7 @@ const RESOURCE = struct("ResourceTemplate", () => ({
 /** Headers of a request, with values of their own or from Secrets. */
 export const HTTP_HEADERS = list(
   struct("HTTPHeader", () => ({
-    name: string,
+    name: always(string),
     value: string,
     valueFrom: struct("HTTPHeaderSource", () => ({ secretKeyRef: SECRET_KEY_SELECTOR })),
   })),
@@ -187,7 +188,7 @@ const HTTP = struct("HTTP", () => ({
   successCondition: string,
   body: string,
   bodyFrom: struct("HTTPBodySource", () => ({ bytes })),
-  insecureSkipVerify: boolean,
+  insecureSkipVerify: flag,
 }));
 
 const DATA = struct("Data", () => ({
@@ -228,20 +229,20 @@ export const SYNCHRONIZATION: StructSchema = struct("Synchronization", () => ({
   semaphores: list(struct("SemaphoreRef", () => ({
     configMapKeyRef: CONFIG_MAP_KEY_SELECTOR,
     namespace: string,
-    database: struct("SyncDatabaseRef", () => ({ key: string })),
+    database: struct("SyncDatabaseRef", () => ({ key: always(string) })),
   }))),
-  mutexes: list(struct("Mutex", () => ({ name: string, namespace: string, database: boolean }))),
+  mutexes: list(struct("Mutex", () => ({ name: string, namespace: string, database: flag }))),
 }));
 
 export const METRICS: StructSchema = struct("Metrics", () => ({
   prometheus: list(struct("Prometheus", () => ({
     name: always(string),
-    labels: list(struct("MetricLabel", () => ({ key: string, value: string }))),
+    labels: list(struct("MetricLabel", () => ({ key: always(string), value: always(string) }))),
     help: always(string),
     when: string,
     gauge: struct("Gauge", () => ({
       value: always(string),
-      realtime: boolean,
+      realtime: orNull(boolean),
       operation: namedString("v1alpha1.GaugeOperation", ["", "Set", "Add", "Sub"]),
     })),
     histogram: struct("Histogram", () => ({ value: always(string), buckets: list(json) })),
