@@ -103,7 +103,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     language: ["values", "functions"],
     templates: ["values", "functions", "language"],
     when: ["values"],
-    selectors: [],
+    selectors: ["values"],
   },
   spec: {
     ".": ["schema", "validation"],

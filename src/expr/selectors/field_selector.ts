@@ -5,6 +5,7 @@
  * themselves, so that ids such as base64 text need no escapes. Blanks count.
  */
 import { invalid } from "../../base/problem.ts";
+import { parseRequestTime } from "../values/request_time.ts";
 import { checkSelectorLength, checkTermCount } from "./limits.ts";
 
 /** One term of a field selector; `==` is read as `=`. */
@@ -92,9 +93,9 @@ export function parseWorkflowFieldSelector(text: string): WorkflowFields {
     } else if ((value = take(term, "metadata.name!=")) !== undefined) {
       if (value !== "") fields.notName = value;
     } else if ((value = take(term, "spec.startedAt>")) !== undefined) {
-      fields.startedAfter = parseTime(value);
+      fields.startedAfter = parseRequestTime(value);
     } else if ((value = take(term, "spec.startedAt<")) !== undefined) {
-      fields.startedBefore = parseTime(value);
+      fields.startedBefore = parseRequestTime(value);
     } else if ((value = take(term, "ext.showRemainingItemCount=")) !== undefined) {
       fields.showRemaining = parseBool(value);
     } else {
@@ -125,18 +126,6 @@ export function termEnd(text: string, from: number, mark = ","): number {
 
 function unescapeValue(text: string): string {
   return text.includes("\\") ? text.replace(/\\([\\,=])/g, "$1") : text;
-}
-
-const RFC3339 =
-  /^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$/;
-
-function parseTime(text: string): number {
-  const time = RFC3339.test(text) ? Date.parse(text.replace(",", ".")) : NaN;
-  if (!Number.isNaN(time)) return time;
-  const quoted = JSON.stringify(text);
-  throw invalid(
-    `parsing time ${quoted} as "2006-01-02T15:04:05Z07:00": cannot parse ${quoted} as "2006"`,
-  );
 }
 
 function parseBool(text: string): boolean {

@@ -157,6 +157,10 @@ describe("field selectors", () => {
       "spec.startedAt>yesterday",
       'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
     ],
+    [
+      "spec.startedAt<2023-02-30T00:00:00Z",
+      'parsing time "2023-02-30T00:00:00Z": day out of range',
+    ],
     ["ext.showRemainingItemCount=yes", 'strconv.ParseBool: parsing "yes": invalid syntax'],
   ])("%s is refused for a workflow list", (text, want) => {
     expect(failure(() => parseWorkflowFieldSelector(text))).toBe(want);

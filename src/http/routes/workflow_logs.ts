@@ -1,7 +1,7 @@
 /** Routes of logs. */
 import { defined } from "../../base/defined.ts";
+import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { workflowLogs } from "../../service/logs/logs.ts";
-import { parseTimeText } from "../../service/workflows/time_text.ts";
 import { LOG_OPTIONS } from "../requests.ts";
 import { type Call, param, type Route, streaming } from "../route.ts";
 import { mapStream, type Messages } from "../stream.ts";
@@ -56,7 +56,7 @@ function logStart(query: LogQueryValues, nowMs: number): number | undefined {
   const epochSeconds = query["logOptions.sinceTime.seconds"];
   if (epochSeconds !== undefined) return epochSeconds * 1000;
   const text = query["logOptions.sinceTime"] ?? "";
-  return text === "" ? undefined : parseTimeText(text);
+  return text === "" ? undefined : parseRequestTime(text);
 }
 
 /** Every route of logs. */

@@ -5,6 +5,7 @@ import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
 import { parseWorkflowFieldSelector } from "../../expr/selectors/field_selector.ts";
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
+import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
@@ -14,7 +15,6 @@ import { continueToken, parseContinueToken } from "./continue_token.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { workflowSteps } from "./stored_workflow.ts";
-import { parseTimeText } from "./time_text.ts";
 
 export interface WorkflowListRequest {
   /** "" lists all namespaces. */
@@ -245,7 +245,7 @@ function nameQuery(
 }
 
 function parseBound(text: string | undefined): number | undefined {
-  return text === undefined || text === "" ? undefined : parseTimeText(text);
+  return text === undefined || text === "" ? undefined : parseRequestTime(text);
 }
 
 /** A query with the bounds of one page. */
