@@ -314,14 +314,16 @@ function parseMap(
   shown: string | undefined,
 ): Record<string, string> | undefined {
   if (text === undefined || text === "") return undefined;
+  const refuse = (reason: string) =>
+    invalid(
+      `expected ${what} of the form: NAME1=VALUE2,NAME2=VALUE2. Received: ${
+        shown ?? ""
+      }: ${reason}`,
+    );
   const pairs = text.split(",").map((part): [string, string] => {
     const [key = "", value, ...rest] = part.split("=");
-    if (value === undefined || rest.length > 0 || key === "") {
-      throw invalid(
-        `expected ${what} of the form: NAME1=VALUE2,NAME2=VALUE2. Received: ${shown ?? ""}: ` +
-          `unexpected label spec: ${part}`,
-      );
-    }
+    if (value === undefined || rest.length > 0) throw refuse(`unexpected label spec: ${part}`);
+    if (key === "") throw refuse("unexpected empty label key");
     return [key, value];
   });
   return Object.fromEntries(pairs);
