@@ -119,3 +119,26 @@ test("an expression that can't be read and a workflow that is not there are refu
   await instance.service.host.execute("ns", "w", { type: "delete" });
   await expect(read({})).rejects.toMatchObject({ status: 404 });
 });
+
+test("without an executor, kept lines are read and a followed log ends with the workflow", async () => {
+  const { logs: _logs, ...others } = service;
+  service = others;
+  const outputs = { artifacts: [{ name: "main-logs", s3: { key: "k" } }] };
+  await seed(pod("a", { outputs }));
+  expect(texts(await read({}))).toEqual(["one", "two", "three"]);
+  await instance.seed([{
+    kind: "Workflow",
+    metadata: { name: "w", namespace: "ns", uid: "u" },
+    spec: { entrypoint: "t", templates: [{ name: "t", container: { image: "i" } }] },
+    status: { phase: "Running", startedAt: "2026-01-01T00:00:00Z", finishedAt: null },
+  }]);
+  let isOver = false;
+  const followed = read({ follow: true }).finally(() => isOver = true);
+  await instance.service.host.execute("ns", "w", {
+    type: "control",
+    request: { type: "suspend" },
+  });
+  expect(isOver).toBe(false);
+  await instance.service.host.execute("ns", "w", { type: "delete" });
+  expect(await followed).toEqual([]);
+});

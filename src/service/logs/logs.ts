@@ -18,7 +18,7 @@ import { resolveName, type WorkflowRef } from "../workflows/reads.ts";
 import { readStoredWorkflow } from "../workflows/stored_workflow.ts";
 import { LogFollower } from "./follower.ts";
 import { mergeByTime } from "./merge.ts";
-import { none, type Pod, type PodLine, podReader, type PodSelection, podsOf } from "./pods.ts";
+import { type Pod, type PodLine, podReader, type PodSelection, podsOf } from "./pods.ts";
 
 export interface LogRequest {
   /** Only this pod; "" or absent: all. */
@@ -61,7 +61,6 @@ export async function workflowLogs(
   const isFound = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");
   await requireAccess(caller, { verb: "get", group: "", resource: "pods/log", namespace });
-  if (deps.logs === undefined) return none();
   const podLabels = { [`${deps.settings.naming.labelPrefix}workflow`]: name };
   const selection: PodSelection = {
     isNone: !matchesLabels(labels, podLabels),

@@ -157,6 +157,6 @@ async function* orElse(
 }
 
 /** No lines at all. */
-export async function* none(): AsyncIterable<never> {
+async function* none(): AsyncIterable<never> {
   yield* [];
 }
