@@ -29,6 +29,7 @@ import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
 import {
+  pageFrom,
   reducedWorkflow,
   remainingOf,
   type WorkflowListRequest,
@@ -81,13 +82,12 @@ export async function listArchived(
   if (namePrefix !== "" && request.nameFilter === "Exact") {
     return await listNamed(deps, query, namePrefix, request);
   }
-  const page = await deps.store.query.list({
+  const page = await pageFrom(deps, start, {
     ...archived(deps, query),
     withoutNodes: true,
     maxSize: MAX_PAGE_SIZE,
     count: showRemaining,
     ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),
-    ...defined({ continue: start.cursor }),
   });
   return {
     items: await rowsOf(deps, page.items, request.exactTimes),
@@ -107,7 +107,7 @@ async function listNamed(
   name: string,
   { continue: token, exactTimes }: ArchiveListRequest,
 ): Promise<WorkflowPage> {
-  const { cursor } = parseContinueToken(token);
+  const { cursor, offset } = parseContinueToken(token);
   const all = { ...archived(deps, query), withoutNodes: true, limit: 0 };
   const common = { ...all, maxSize: MAX_PAGE_SIZE };
   const live = cursor === undefined
@@ -119,7 +119,7 @@ async function listNamed(
     ...defined({ continue: cursor }),
   });
   return {
-    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items], exactTimes),
+    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items].slice(offset), exactTimes),
     version: live?.version ?? deleted.version,
     ...defined({
       continue: continueToken(deleted.continue),

@@ -11,7 +11,7 @@ import type { Workflow } from "../../spec/manifest.ts";
 import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
-import { continueToken, parseContinueToken } from "./continue_token.ts";
+import { continueToken, type PageStart, parseContinueToken } from "./continue_token.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { workflowSteps } from "./stored_workflow.ts";
@@ -78,7 +78,8 @@ export async function listWorkflows(
   const parameter = indexedParameter(deps, request.parameter ?? "");
   if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
-  let page = await readPage(deps, request, { ...query, count: showRemaining });
+  const first = bounded({ ...query, count: showRemaining });
+  let page = await pageFrom(deps, parseContinueToken(request.continue), first);
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
@@ -254,28 +255,26 @@ function bounded(query: ListQuery): ListQuery {
   return query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
 }
 
-/** One page of the store. The items before a foreign client's offset are skipped without being loaded. */
-async function readPage(
-  deps: ServiceDeps,
-  request: WorkflowListRequest,
+/**
+ * One page of the store. The items before a foreign client's offset are skipped without being loaded.
+ * @param query with the bounds of one page
+ */
+export async function pageFrom(
+  { store }: Pick<ServiceDeps, "store">,
+  { cursor, offset }: PageStart,
   query: ListQuery,
 ): Promise<ListPage> {
-  const start = parseContinueToken(request.continue);
-  if (start.cursor !== undefined) {
-    return await deps.store.query.list({ ...bounded(query), continue: start.cursor });
-  }
-  if (start.offset === 0) return await deps.store.query.list(bounded(query));
-  const skipped = await deps.store.query.list({
-    ...query,
-    limit: Math.min(start.offset, MAX_SKIP),
+  if (cursor !== undefined) return await store.query.list({ ...query, continue: cursor });
+  if (offset === 0) return await store.query.list(query);
+  const { maxScan: _scan, ...whole } = query;
+  const { maxSize: _size, ...all } = whole;
+  const skipped = await store.query.list({
+    ...all,
+    limit: Math.min(offset, MAX_SKIP),
     parts: [],
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  const page = await deps.store.query.list({
-    ...query,
-    maxSize: MAX_PAGE_SIZE,
-    continue: skipped.continue,
-  });
+  const page = await store.query.list({ ...whole, continue: skipped.continue });
   // Intentionally without a token: a client that sends offsets calculates with them, and would take ours for the next one.
   delete page.continue;
   return page;

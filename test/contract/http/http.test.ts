@@ -494,6 +494,32 @@ describe("the archive", () => {
     await instance.stop();
   });
 
+  test("skips as many rows as an offset says", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN, settings: { archive: true } });
+    await instance.seed([1, 2, 3, 4].map((minute) => ({
+      ...finished,
+      metadata: { ...finished.metadata, name: `w${minute}`, uid: `${UID.slice(0, -1)}${minute}` },
+      status: {
+        ...finished.status,
+        startedAt: `2023-05-04T10:0${minute}:00Z`,
+        finishedAt: `2023-05-04T10:0${minute}:30Z`,
+      },
+    })));
+    const namesAt = async (query: string) => {
+      const path = `http://app/api/v1/archived-workflows?namespace=old&${query}`;
+      const { items } = await json(instance.fetch(new Request(path)));
+      return (items ?? []).map((one: typeof finished) => one.metadata.name);
+    };
+    expect(await namesAt("listOptions.limit=2")).toHaveLength(2);
+    const all = await namesAt("");
+    expect(all).toHaveLength(4);
+    expect(await namesAt("listOptions.limit=2&listOptions.continue=1")).toEqual(all.slice(1, 3));
+    expect(await namesAt("listOptions.continue=2")).toEqual(all.slice(2));
+    expect(await namesAt("listOptions.continue=9")).toEqual([]);
+    expect(await namesAt("namePrefix=w1&nameFilter=Exact&listOptions.continue=1")).toEqual([]);
+    await instance.stop();
+  });
+
   test("has nothing when it is off", async () => {
     const instance = await startInstance({ gatekeeper: OPEN });
     await instance.seed([finished]);
