@@ -16,6 +16,7 @@ test("creatorLabels() replaces what the client wrote and removes what is not kno
   const forged = {
     "workflows.argoproj.io/creator": "forged",
     "workflows.argoproj.io/creator-email": "forged",
+    "workflows.argoproj.io/controller-instanceid": "forged",
     k: "v",
   };
   const ann = creatorLabels({ subject: "ann", preferredUsername: "Ann A" }, PREFIX);

@@ -62,15 +62,11 @@ export function withActorLabels<T extends Labelled>(
   return withLabels(object, actorLabels(caller.identity, "Update", settings.naming.labelPrefix));
 }
 
-/** Label changes that name the creator of an object. Shared, so not to be changed. */
+/**
+ * Label changes that name the creator of an object, which nobody may assign to an instance. Shared, so not to be changed.
+ */
 export function creatorLabels(identity: Identity, labelPrefix: string): LabelChanges {
-  const make = () => readLabels("creator", identity, labelPrefix);
-  return remembered(identity, "creator", labelPrefix, make);
-}
-
-/** The same for a workflow, which nobody may assign to an instance. */
-export function newWorkflowLabels(identity: Identity, labelPrefix: string): LabelChanges {
-  return remembered(identity, "creator of a workflow", labelPrefix, () => ({
+  return remembered(identity, "creator", labelPrefix, () => ({
     [`${labelPrefix}controller-instanceid`]: null,
     ...readLabels("creator", identity, labelPrefix),
   }));

@@ -9,7 +9,7 @@ import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.t
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { requireAccess } from "../access.ts";
-import { newWorkflowLabels, withLabels } from "../caller_labels.ts";
+import { withCreatorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { fractionsOf, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -60,14 +60,11 @@ export async function createWorkflow(
 
 /** A workflow without what only the server may write, with the labels of its creator. */
 export function newWorkflow(
-  { settings }: Pick<ServiceDeps, "settings">,
+  deps: Pick<ServiceDeps, "settings">,
   { metadata, spec }: Workflow,
   caller: Caller,
 ): Workflow {
-  return withLabels(
-    { metadata, spec },
-    newWorkflowLabels(caller.identity, settings.naming.labelPrefix),
-  );
+  return withCreatorLabels(deps, { metadata, spec }, caller);
 }
 
 /** Adds the templates that the validation found by reference. */

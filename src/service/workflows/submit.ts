@@ -25,7 +25,7 @@ import {
 } from "../../spec/naming.ts";
 import { uploadOwner } from "../../spec/artifact_key.ts";
 import { requireAccess } from "../access.ts";
-import { changedLabels, type LabelChanges, newWorkflowLabels } from "../caller_labels.ts";
+import { changedLabels, creatorLabels, type LabelChanges } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -147,7 +147,7 @@ async function prepare(
   const { namespace, options } = request;
   const source = await readSource(deps, caller, request, template);
   const isDry = options.dryRun === true;
-  const labels = newWorkflowLabels(caller.identity, deps.settings.naming.labelPrefix);
+  const labels = creatorLabels(caller.identity, deps.settings.naming.labelPrefix);
   const overridden = withOptions(source.workflow, options, labels);
   if (!isDry) overridden.metadata.namespace = namespace;
   const workflow = withArtifacts(overridden, source.artifacts, options.artifacts, namespace);

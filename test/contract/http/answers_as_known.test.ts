@@ -195,3 +195,22 @@ test("a watch from the version of a list, or of an object, shows what came after
     expect(text).not.toContain('"done"');
   }
 });
+
+test("nobody assigns an object to an instance", async () => {
+  const metadata = {
+    name: "x",
+    labels: { [`${LABEL}controller-instanceid`]: "other", team: "a" },
+  };
+  const cron = { schedules: ["0 0 * * *"], workflowSpec: SPEC };
+  for (
+    const [path, body] of [
+      ["/workflows/n", { workflow: { metadata, spec: SPEC } }],
+      ["/workflow-templates/n", { template: { metadata, spec: SPEC } }],
+      ["/workflow-templates/n/lint", { template: { metadata, spec: SPEC } }],
+      ["/cluster-workflow-templates", { template: { metadata, spec: SPEC } }],
+      ["/cron-workflows/n", { cronWorkflow: { metadata, spec: cron } }],
+    ] as const
+  ) {
+    expect((await ask("POST", path, body)).metadata.labels).toEqual({ team: "a" });
+  }
+});
