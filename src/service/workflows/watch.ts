@@ -109,18 +109,25 @@ async function* fromTheBeginning(
   archived: Workflow | undefined,
 ): AsyncIterable<WatchEvent[]> {
   // A client that waits for the end of an archived workflow sees that it has ended.
-  if (archived !== undefined) yield [addedEvent(archived)];
+  const isWanted = archived !== undefined && !filter.waiting &&
+    matchesLabels(filter.labels, archived.metadata.labels ?? {});
+  if (isWanted) yield [addedEvent(archived)];
+  // One that is named may have moved into the archive; who waits for its end must see it.
+  const { query } = filter.name === undefined ? deps.history?.live ?? deps.store : deps.store;
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
   const turns = new Turns();
   let cursor: string | undefined;
   do {
-    const page = await (deps.history?.live ?? deps.store).query.list({
+    const page = await query.list({
       kind: "wf",
       limit: PAGE,
       maxSize: MAX_PORTION_SIZE,
       ...defined({
         namespace: filter.namespace || undefined,
+        name: filter.name === undefined
+          ? undefined
+          : { value: filter.name, match: "exact" as const },
         labels: filter.labels.length === 0 ? undefined : filter.labels,
         waiting: filter.waiting || undefined,
         continue: cursor,

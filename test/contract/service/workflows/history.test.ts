@@ -261,6 +261,21 @@ test("a workflow that has moved is deleted by its name", async () => {
   expect(await call("GET", `/archived-workflows/${uid}`)).toMatchObject({ code: 5 });
 });
 
+test("who watches one by its name sees it first, with its nodes, and nothing if it has other labels", async () => {
+  const watched = async (query: string) => {
+    const path = `/workflow-events/default?listOptions.timeoutSeconds=1&${query}`;
+    const text = await (await fetch(`${server.url}/api/v1${path}`)).text();
+    return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line).result);
+  };
+  const byName = "listOptions.fieldSelector=metadata.name%3Dbad";
+  const { metadata, status } = await call("GET", "/workflows/default/bad");
+  expect(await watched(byName)).toEqual([
+    { type: "ADDED", object: expect.objectContaining({ metadata, status }) },
+  ]);
+  expect(await watched(`${byName}&listOptions.labelSelector=team%3Da`)).toHaveLength(1);
+  expect(await watched(`${byName}&listOptions.labelSelector=team%3Db`)).toEqual([]);
+});
+
 test("watchers of the list do not hear of a move", () => {
   const events = watch.text.trim().split("\n").map((line) => JSON.parse(line).result)
     .filter(Boolean);
