@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startInstance } from "../../../test/support/api_server.ts";
 import { unrestrictedCaller } from "../../auth/caller.ts";
+import { notFound } from "../../base/problem.ts";
 import type { LogLine } from "../../executors/port.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { type LogEntry, type LogRequest, workflowLogs } from "./logs.ts";
@@ -9,7 +10,7 @@ import { type LogEntry, type LogRequest, workflowLogs } from "./logs.ts";
 let instance: Awaited<ReturnType<typeof startInstance>>;
 let service: ServiceDeps;
 /** Lines that the executor still has, by the end of the task id. */
-let kept: Record<string, LogLine[]>;
+let kept: Record<string, LogLine[] | "gone" | "broken">;
 
 beforeEach(async () => {
   instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
@@ -18,7 +19,10 @@ beforeEach(async () => {
     ...instance.service,
     logs: {
       async *logs({ id }) {
-        yield* kept[id.split("/")[1] ?? ""] ?? [];
+        const lines = kept[id.split("/")[1] ?? ""] ?? [];
+        if (lines === "gone") throw notFound("Logs are not kept any more");
+        if (lines === "broken") throw new Error("connection lost");
+        yield* lines;
       },
     },
     artifacts: {
@@ -108,6 +112,17 @@ test("lines that the executor no longer has come from the archive", async () => 
   expect(texts(await read({ container: "sidecar" }))).toEqual([]);
   kept = { "w-a": [{ at: 1, text: "still here" }] };
   expect(texts(await read({}))).toEqual(["still here"]);
+});
+
+test("a pod that is gone leaves the lines of the others, and its own in the archive", async () => {
+  const outputs = { artifacts: [{ name: "main-logs", s3: { key: "k" } }] };
+  await seed(pod("a"), pod("b"));
+  kept = { "w-a": "gone", "w-b": [{ at: 1, text: "b1" }] };
+  expect(texts(await read({}))).toEqual(["b1"]);
+  await seed(pod("a", { outputs }), pod("b"));
+  expect(texts(await read({}))).toEqual(["b1", "one", "two", "three"]);
+  kept = { "w-a": "broken", "w-b": [{ at: 1, text: "b1" }] };
+  await expect(read({})).rejects.toThrow("connection lost");
 });
 
 test("an expression that can't be read and a workflow that is not there are refused", async () => {

@@ -9,6 +9,7 @@ import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
 import { artifactScope } from "../artifacts/artifacts.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { isNotFound } from "../problem_kinds.ts";
 import { startsOf } from "../workflows/stored_workflow.ts";
 
 /** A task whose lines are to be read. */
@@ -143,15 +144,20 @@ async function* limited(
   }
 }
 
-/** The first source, or the second when the first is empty. */
+/** The first source, or the second when the first is empty, or gone. */
 async function* orElse(
   first: AsyncIterable<LogLine>,
   second: AsyncIterable<LogLine>,
 ): AsyncIterable<LogLine> {
   let isEmpty = true;
-  for await (const line of first) {
-    isEmpty = false;
-    yield line;
+  try {
+    for await (const line of first) {
+      isEmpty = false;
+      yield line;
+    }
+  } catch (error) {
+    // The pod is gone, which must not end the lines of the others.
+    if (!isNotFound(error)) throw error;
   }
   if (isEmpty) yield* second;
 }
