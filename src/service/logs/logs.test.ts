@@ -112,6 +112,9 @@ test("lines that the executor no longer has come from the archive", async () => 
   expect(texts(await read({ container: "sidecar" }))).toEqual([]);
   kept = { "w-a": [{ at: 1, text: "still here" }] };
   expect(texts(await read({}))).toEqual(["still here"]);
+  kept = { "w-a": ["öö", "ü", "x"].map((text) => ({ at: 1, text })) };
+  expect(texts(await read({ limitBytes: 7 }))).toEqual(["öö"]);
+  expect(texts(await read({ limitBytes: 8 }))).toEqual(["öö", "ü"]);
 });
 
 test("a pod that is gone leaves the lines of the others, and its own in the archive", async () => {

@@ -138,7 +138,7 @@ async function* limited(
 ): AsyncIterable<LogLine> {
   let left = limitBytes === undefined || limitBytes <= 0 ? Infinity : limitBytes;
   for await (const line of lines) {
-    left -= line.text.length + 1;
+    left -= Buffer.byteLength(line.text) + 1;
     if (left < 0) return;
     yield line;
   }
