@@ -5,6 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { webStream } from "../platform/web_stream.ts";
+import { toSentHeader } from "../base/header_text.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
@@ -92,7 +93,7 @@ async function headersOf(location: JsonObject, secret: ReadSecret): Promise<Head
   const headers = new Headers();
   for (const header of Array.isArray(location["headers"]) ? location["headers"] : []) {
     if (!isJsonObject(header)) continue;
-    headers.append(String(header["name"]), String(header["value"] ?? ""));
+    headers.append(String(header["name"]), toSentHeader(String(header["value"] ?? "")));
   }
   const auth = isJsonObject(location["auth"]) ? location["auth"] : {};
   // The credentials of Artifactory stand beside the URL.

@@ -1,4 +1,5 @@
 /** Headers of an event that its bindings' expressions may read. */
+import { fromSentHeader } from "../base/header_text.ts";
 import { sentHeaders } from "../platform/sent_headers.ts";
 
 export interface EventHeaders {
@@ -26,9 +27,10 @@ export function eventHeaders(headers: Headers, server: unknown): EventHeaders {
     if (name === "content-type" && value !== "") contentType = value;
     else if (KEY_HEADERS.includes(name)) hasKey = true;
     if (!name.startsWith("x-") && !name.startsWith("ce-")) continue;
+    const text = fromSentHeader(value);
     const values = metadata[name];
-    if (values === undefined) metadata[name] = [value];
-    else values.push(value);
+    if (values === undefined) metadata[name] = [text];
+    else values.push(text);
   }
   return { metadata, contentType, hasKey };
 }

@@ -5,6 +5,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
+import { toSentHeader } from "../base/header_text.ts";
 import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from "./http_message.ts";
 
 /** How long a connection is kept for the next request, ms; for less, if the server says so. */
@@ -200,7 +201,8 @@ function optionsOf({ method, url, headers, body }: HttpRequest): Dispatcher.Disp
   const sent: string[] = [];
   let hasAgent = false;
   let isKnown = url.username === "" && url.password === "";
-  for (const [name, value] of headers) {
+  for (const [name, text] of headers) {
+    const value = toSentHeader(text);
     validateHeaderName(name);
     validateHeaderValue(name, value);
     const known = name.toLowerCase();
