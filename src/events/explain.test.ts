@@ -84,6 +84,55 @@ describe("explainSelector()", () => {
     expect(explain("payload.n", { n: 1 })?.message).toBe("it gives 1, not true or false");
   });
 
+  it("does not show what secrets have a part in", () => {
+    const event = (token: string) => ({
+      ...eventOf({ n: 7, guess: "s3cret" }),
+      headers: [["x-token", token], ["x-event", "push"]] as [string, string][],
+    });
+    const explained = explainSelector(
+      event("s3cret"),
+      bindingOf(
+        `metadata["x-token"] == ["s3cret"] && metadata["x-token"][0] == payload.guess && ` +
+          `len(metadata["x-token"][0]) + 1 == payload.n && metadata["x-event"] == ["push"] && metadata["x-token"][0]`,
+      ),
+      undefined,
+      event("(hidden)"),
+    );
+    expect(explained?.parts).toEqual([
+      {
+        text: 'metadata["x-token"] == ["s3cret"]',
+        verdict: "true",
+        values: [{ text: 'metadata["x-token"]', value: "(hidden)" }],
+      },
+      {
+        text: 'metadata["x-token"][0] == payload.guess',
+        verdict: "true",
+        values: [
+          { text: 'metadata["x-token"][0]', value: "(hidden)" },
+          { text: "payload.guess", value: '"s3cret"' },
+        ],
+      },
+      {
+        text: '(len(metadata["x-token"][0]) + 1) == payload.n',
+        verdict: "true",
+        values: [
+          { text: 'len(metadata["x-token"][0]) + 1', value: "(hidden)" },
+          { text: "payload.n", value: "7" },
+        ],
+      },
+      {
+        text: 'metadata["x-event"] == ["push"]',
+        verdict: "true",
+        values: [{ text: 'metadata["x-event"]', value: '["push"]' }],
+      },
+      {
+        text: 'metadata["x-token"][0]',
+        verdict: "error",
+        message: "it gives (hidden), not true or false",
+      },
+    ]);
+  });
+
   it("is bounded whatever the selector and the payload are", () => {
     const many = Array.from({ length: 400 }, (_, n) => `payload.v${n} == "${"x".repeat(20)}"`);
     for (

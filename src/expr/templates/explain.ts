@@ -30,6 +30,8 @@ export interface ConditionPart {
 /** What the parts may use. */
 export interface ExplainOptions extends Pick<CompileOptions, "functions" | "open"> {
   run?: RunOptions;
+  /** Makes the environment with something else in place of secrets. What differs in it is not shown. */
+  makeOpenEnv?: () => ValueMap;
 }
 
 /** Parts that are told apart; what is beyond them is one part. */
@@ -37,6 +39,8 @@ const MAX_PARTS = 50;
 /** Values of operands that are shown. */
 const MAX_VALUES = 50;
 const MAX_TEXT = 300;
+/** Stands for what is not shown. */
+export const HIDDEN = "(hidden)";
 
 /**
  * Explains a condition.
@@ -47,13 +51,13 @@ const MAX_TEXT = 300;
 export function explainCondition(
   source: string,
   makeEnv: () => ValueMap,
-  { run, ...options }: ExplainOptions,
+  { run, makeOpenEnv, ...options }: ExplainOptions,
 ): ConditionPart | undefined {
   const env = makeEnv();
   const context = new RunContext(run);
   try {
     compileExpr(source, { ...options, env, context: new RunContext() });
-    const explainer = new Explainer(env, context, options);
+    const explainer = new Explainer(env, context, options, makeOpenEnv?.());
     const whole = explainer.explain(parseExpr(source), "");
     explainer.addValues(makeEnv(), new RunContext(run));
     return whole;
@@ -63,12 +67,15 @@ export function explainCondition(
   }
 }
 
+type Outcome = { value: Value } | { message: string };
 type Joint = Extract<Node, { kind: "binary" }>;
 
 class Explainer {
   readonly #env: ValueMap;
   readonly #context: RunContext;
   readonly #options: Pick<CompileOptions, "functions" | "open">;
+  /** Absent: there are no secrets. */
+  readonly #openEnv: ValueMap | undefined;
   readonly #decided: { part: ConditionPart; node: Node; lets: string }[] = [];
   #left = MAX_PARTS;
 
@@ -76,10 +83,12 @@ class Explainer {
     env: ValueMap,
     context: RunContext,
     options: Pick<CompileOptions, "functions" | "open">,
+    openEnv: ValueMap | undefined,
   ) {
     this.#env = env;
     this.#context = context;
     this.#options = options;
+    this.#openEnv = openEnv;
   }
 
   /** @param lets the `let` clauses around the node, as source */
@@ -131,11 +140,14 @@ class Explainer {
   #leaf(node: Node, lets: string): ConditionPart {
     this.#left--;
     const text = textOf(node);
-    const outcome = this.#evaluate(lets + printExpr(node), this.#env, this.#context);
-    if ("message" in outcome) return { text, verdict: "error", message: outcome.message };
+    const source = lets + printExpr(node);
+    const outcome = this.#evaluate(source, this.#env, this.#context);
+    if ("message" in outcome) {
+      return { text, verdict: "error", message: this.#shown(source, outcome, this.#context) };
+    }
     const { value } = outcome;
     if (typeof value !== "boolean") {
-      const message = `it gives ${this.#shown(value, this.#context)}, not true or false`;
+      const message = `it gives ${this.#shown(source, outcome, this.#context)}, not true or false`;
       return { text, verdict: "error", message };
     }
     const part: ConditionPart = { text, verdict: value ? "true" : "false" };
@@ -155,16 +167,13 @@ class Explainer {
         const outcome = this.#evaluate(lets + source, env, context);
         if ("message" in outcome) continue;
         part.values ??= [];
-        part.values.push({ text: cut(source), value: this.#shown(outcome.value, context) });
+        const value = this.#shown(lets + source, outcome, context);
+        part.values.push({ text: cut(source), value });
       }
     }
   }
 
-  #evaluate(
-    source: string,
-    env: ValueMap,
-    context: RunContext,
-  ): { value: Value } | { message: string } {
+  #evaluate(source: string, env: ValueMap, context: RunContext): Outcome {
     try {
       return { value: compileExpr(source, { ...this.#options, env, context }).run(env, context) };
     } catch (error) {
@@ -175,9 +184,18 @@ class Explainer {
     }
   }
 
-  #shown(value: Value, context: RunContext): string {
+  /** An outcome as a text, unless secrets have a part in it: then it differs without them. */
+  #shown(source: string, outcome: Outcome, context: RunContext): string {
+    const text = this.#textOf(outcome, context);
+    if (this.#openEnv === undefined) return text;
+    const open = this.#evaluate(source, this.#openEnv, context);
+    return this.#textOf(open, context) === text ? text : HIDDEN;
+  }
+
+  #textOf(outcome: Outcome, context: RunContext): string {
+    if ("message" in outcome) return outcome.message;
     try {
-      return shortText(value, context);
+      return shortText(outcome.value, context);
     } catch (error) {
       if (error instanceof BudgetExceeded) return "…";
       throw error;

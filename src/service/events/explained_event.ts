@@ -3,7 +3,7 @@ import type { Caller, Identity } from "../../auth/port.ts";
 import type { Json } from "../../base/json.ts";
 import { notFound } from "../../base/problem.ts";
 import { explainSelector } from "../../events/explain.ts";
-import type { ConditionPart } from "../../expr/templates/explain.ts";
+import { type ConditionPart, HIDDEN } from "../../expr/templates/explain.ts";
 import { Turns } from "../../platform/turns.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -25,7 +25,6 @@ import { readEnvelope } from "./intake.ts";
 const MAX_EXPLAINED = 100;
 /** Headers whose values are credentials: some senders prove themselves by nothing else. */
 const SECRET_HEADER = /token|secret|password|passwd|credential|api-?key|auth|cookie|hook-uuid/;
-const HIDDEN = "(hidden)";
 
 /** Why a binding, as it is stored now, selects an event or not. */
 export interface BindingVerdict {
@@ -98,7 +97,11 @@ function verdictOf(dispatch: EventDispatch, binding: EventBinding): BindingVerdi
   if (binding.unreadable === true) {
     return { binding: name, verdict: "error", message: UNREADABLE_BINDING };
   }
-  const selector = explanationOf(dispatch, binding);
+  const { envelope } = dispatch;
+  const hasSecrets = Object.keys(envelope.metadata).some((header) => SECRET_HEADER.test(header));
+  const shown = { ...envelope, metadata: withoutSecrets(envelope.metadata) };
+  const open = hasSecrets ? inputOf({ ...dispatch, envelope: shown }) : undefined;
+  const selector = explainSelector(inputOf(dispatch), binding, runOf(dispatch, binding), open);
   const explained = { binding: name, ...(selector && { selector }) };
   try {
     const isSelected = bindEvent(dispatch, binding).isSelected();
@@ -109,7 +112,7 @@ function verdictOf(dispatch: EventDispatch, binding: EventBinding): BindingVerdi
   }
 }
 
-/** What the parts of a binding's selector say about the event. */
+/** What the parts of a binding's selector say about an event that its caller has given. */
 export function explanationOf(
   dispatch: EventDispatch,
   binding: EventBinding,

@@ -260,3 +260,26 @@ test("what is tested has the bounds of an event", async () => {
   expect((await tested("x".repeat(1_100_000))).status).toBe(413);
   expect((await tested(new Array(70_000).fill(0))).status).toBe(413);
 });
+
+test("the explanation of an event does not show credentials either", async () => {
+  await instance.seed([{
+    kind: "WorkflowEventBinding",
+    metadata: { name: "proven", namespace: "three" },
+    spec: submitting('metadata["x-gitlab-token"] == ["right"] && payload.ok', "payload"),
+  }]);
+  const { id } = await send("d", {}, "three", { "x-gitlab-token": "very secret" });
+  const answer = await call("GET", `event-deliveries/three/${id}/event`, { as: "binder" });
+  expect(answer).toMatchObject({
+    bindings: [{
+      binding: "proven",
+      verdict: "not-selected",
+      selector: {
+        parts: [
+          { verdict: "false", values: [{ text: 'metadata["x-gitlab-token"]', value: "(hidden)" }] },
+          { verdict: "skipped" },
+        ],
+      },
+    }],
+  });
+  expect(JSON.stringify(answer)).not.toContain("very secret");
+});
