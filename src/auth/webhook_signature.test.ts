@@ -64,6 +64,12 @@ describe("isFromSender()", () => {
     }
   });
 
+  test("a secret beyond ASCII is sent as UTF-8", () => {
+    const sender = { type: "gitlab", secret: "gehe\u00efm" };
+    const headers = { "x-gitlab-event": "Push Hook", "x-gitlab-token": "gehe\u00c3\u00afm" };
+    expect(proves(sender, headers)).toBe(true);
+  });
+
   test("an event name is required where the sender has one", () => {
     expect(proves({ type: "gitlab" }, { "x-gitlab-event": "x", "x-gitlab-token": "shh" })).toBe(
       false,

@@ -3,6 +3,7 @@
  * texts differ. Signatures with a time are accepted within five minutes.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { toSentHeader } from "../base/header_text.ts";
 import { invalid } from "../base/problem.ts";
 
 const TOLERANCE_MS = 5 * 60_000;
@@ -66,9 +67,9 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
     same(headers.get("x-hub-signature-256"), `sha256=${hmac("sha256", secret, body)}`),
   gitlab: ({ secret }, { headers }) =>
     GITLAB_EVENTS.has(headers.get("x-gitlab-event") ?? "") &&
-    same(headers.get("x-gitlab-token"), secret),
+    same(headers.get("x-gitlab-token"), toSentHeader(secret)),
   bitbucket: ({ secret }, { headers }) =>
-    has(headers, "x-event-key") && same(headers.get("x-hook-uuid"), secret),
+    has(headers, "x-event-key") && same(headers.get("x-hook-uuid"), toSentHeader(secret)),
   bitbucketserver: ({ secret }, { headers, body }) =>
     has(headers, "x-event-key") &&
     same(headers.get("x-hub-signature"), `sha256=${hmac("sha256", secret, body)}`),

@@ -12,7 +12,7 @@ import type { GuardedRequest, GuardVerdict } from "./route.ts";
  * namespace's senders would send. Where callers must prove who they are, an event without a credential is refused at once if
  * the namespace has no senders.
  *
- * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read
+ * @throws {Problem} PermissionDenied then, and when the namespace's senders can't be read; Unauthenticated for a wrong signature
  */
 export function webhookGuard(
   guarded: GuardedRequest,
@@ -37,6 +37,14 @@ async function judge(
       return { caller: proof.caller };
     case "unknown":
       return undefined;
+    case "mismatch":
+      if (!service.settings.authRequired) return undefined;
+      throw new Problem(
+        ProblemCode.Unauthenticated,
+        `token not valid: the event is signed, but by no sender in secret ${WEBHOOK_SECRET} of namespace ${
+          JSON.stringify(namespace)
+        }: compare its secret and type there, and its clock if it signs the time, or send a token`,
+      );
     case "none":
       if (!service.settings.authRequired) return undefined;
       throw refusal(

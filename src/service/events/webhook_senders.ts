@@ -25,8 +25,10 @@ export const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
 /** What the signature of a request proves. */
 export type WebhookProof =
   | { type: "proved"; caller: Caller }
-  /** No sender of the secret signed it. */
+  /** It has nothing that a sender of the secret would prove itself with. */
   | { type: "unknown" }
+  /** It has, but no sender of the secret signed it. */
+  | { type: "mismatch" }
   /** There is no secret. */
   | { type: "none" }
   /** The secret can't be used. */
@@ -73,7 +75,7 @@ export async function proveWebhook(
   if (senders.length === 0) return { type: "unknown" };
   const request = { headers, body: await body(), now: clock.now() };
   const [proved] = senders.filter(([, sender]) => isFromSender(sender, request))[0] ?? [];
-  if (proved === undefined) return { type: "unknown" };
+  if (proved === undefined) return { type: "mismatch" };
   const caller = eventCaller(deps, {
     subject: `system:serviceaccount:${namespace}:${proved}`,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`],

@@ -491,7 +491,14 @@ test("a signed event needs no credential, and is queued with its sender's identi
       text: JSON.stringify({ metadata: { name: WEBHOOK_SECRET }, stringData: { robot: entry } }),
       labels: {},
     }, "*");
-    expect(await statusOf({ "x-proof": sign("other") })).toBe(401);
+    const wrong = await post({ "x-proof": sign("other") });
+    expect(wrong.status).toBe(401);
+    expect(await wrong.json()).toEqual({
+      code: 16,
+      message: "token not valid: the event is signed, but by no sender in secret " +
+        `${WEBHOOK_SECRET} of namespace "default": compare its secret and type there, ` +
+        "and its clock if it signs the time, or send a token",
+    });
     expect(await statusOf({ "x-proof": sign("shh"), authorization: "Bearer no" })).toBe(401);
     expect(await statusOf({ "x-proof": sign("shh") })).toBe(200);
     await service.store.manifests.put({
