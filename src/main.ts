@@ -25,8 +25,7 @@ export async function runServer(
     if (config.argoUiDir !== "") await checkArgoUi(config.argoUiDir);
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause;
-    for (const problem of cause.problems) process.stderr.write(`sluice: ${problem}\n`);
-    return 2;
+    return refuse(cause);
   }
   const seat = takeSeat(env);
   const root = createLogger(config.logLevel);
@@ -42,6 +41,12 @@ export async function runServer(
   }
 }
 
+/** Says what is wrong with the settings. @returns the exit status */
+function refuse({ problems }: ConfigError): number {
+  for (const problem of problems) process.stderr.write(`sluice: ${problem}\n`);
+  return 2;
+}
+
 async function run(config: Config, log: Logger, seat: Seat | undefined): Promise<number> {
   const stop = AbortSignal.any([stopSignal(log), ...(seat === undefined ? [] : [seat.left])]);
   let running: Running;
@@ -52,6 +57,7 @@ async function run(config: Config, log: Logger, seat: Seat | undefined): Promise
       process.stderr.write(`sluice: ${cause.message}: ${errorText(cause.cause)}\n`);
       return 1;
     }
+    if (cause instanceof ConfigError) return refuse(cause);
     if (stop.aborted) return 0;
     log.fatal({ err: cause }, "cannot start");
     return 1;

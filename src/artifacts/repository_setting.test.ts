@@ -29,3 +29,9 @@ test.each([
 test.each(["", "gcs://b", "file:/a/b", "s3://host"])("parseRepository(%j) refuses", (text) => {
   expect(() => parseRepository(text)).toThrow("Artifact repository");
 });
+
+test("a secret that is not percent-encoded is told how to be, and not shown", () => {
+  const read = () => parseRepository("s3://AKIA:wJal/rX+Ut@s3.example/b");
+  expect(read).toThrow("percent-encode");
+  expect(read).not.toThrow("wJal");
+});

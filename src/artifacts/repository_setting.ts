@@ -22,7 +22,13 @@ export function parseRepository(text: string): RepositorySetting {
     return { type: "folder", path: resolve(path) };
   }
   // With a scheme that URL knows, it keeps host and port apart.
-  const url = new URL(`http://${text.slice("s3://".length)}`);
+  const url = URL.parse(`http://${text.slice("s3://".length)}`);
+  if (url === null) {
+    // Intentionally without the text, which may hold the secret.
+    throw invalid(
+      "Artifact repository is not s3://KEY:SECRET@ENDPOINT/BUCKET: percent-encode what KEY and SECRET have beside letters and digits (/ is %2F)",
+    );
+  }
   const [bucket = "", ...prefix] = url.pathname.slice(1).split("/").map(decodeURIComponent);
   if (bucket === "") throw invalid(`Artifact repository has no bucket: s3://${url.host}`);
   const region = url.searchParams.get("region");

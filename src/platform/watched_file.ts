@@ -25,9 +25,7 @@ export function watchFile<T>(
     try {
       return parse(readFileSync(path, "utf8"));
     } catch (error) {
-      throw new Error(`${path}: ${errorText(error)}`, {
-        cause: error,
-      });
+      throw new Error(`${path}: ${errorText(error)}`, { cause: error });
     }
   };
   const stampOf = (): string => {

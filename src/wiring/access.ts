@@ -19,6 +19,7 @@ import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
 import { ownAccess } from "../platform/own_access.ts";
 import { watchFile } from "../platform/watched_file.ts";
+import { readSetting } from "./setting.ts";
 import type { ServerContext } from "./context.ts";
 
 export interface Access {
@@ -48,7 +49,9 @@ export async function openAccess(context: ServerContext): Promise<Access> {
 /** The rules of the access file as they are now; none without a file. */
 function accessRules({ accessFile, apiGroup }: Config, log: Logger): () => AccessRules {
   const parse = (text: string) => parseAccessRules(text, apiGroup);
-  return accessFile === "" ? () => [] : watchFile(accessFile, parse, systemClock.now, log).current;
+  if (accessFile === "") return () => [];
+  const read = () => watchFile(accessFile, parse, systemClock.now, log);
+  return readSetting("--access-file", read).current;
 }
 
 /** How the cluster is asked about tokens and rights; undefined where it is not. */
@@ -91,7 +94,8 @@ function createAuthenticators(
   const { apiGroup } = config;
   const authenticators: Authenticator[] = [];
   if (config.authMode.includes("client") && config.tokenFile !== "") {
-    const tokens = watchFile(config.tokenFile, parseTokenFile, now, log).current;
+    const read = () => watchFile(config.tokenFile, parseTokenFile, now, log);
+    const tokens = readSetting("--token-file", read).current;
     authenticators.push(createTokenFileAuthenticator({ tokens, rules, now, apiGroup }));
   }
   if (reviews !== undefined) authenticators.push(createKubernetesAuthenticator(reviews));

@@ -4,6 +4,7 @@ import { systemClock } from "../platform/clock.ts";
 import { watchFile } from "../platform/watched_file.ts";
 import { type CallbackKeys, StoredCallbackKeys } from "../service/callbacks/keys.ts";
 import { CallbackUrls } from "../service/callbacks/urls.ts";
+import { readSetting } from "./setting.ts";
 import type { ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -18,7 +19,8 @@ export function openCallbacks(context: ServerContext, storage: Storage): Callbac
 }
 
 function fileKeys(path: string, { log }: ServerContext): CallbackKeys {
-  const file = watchFile(path, parseCallbackKeys, systemClock.now, log);
+  const read = () => watchFile(path, parseCallbackKeys, systemClock.now, log);
+  const file = readSetting("--callback-keys", read);
   return {
     signing: () => {
       const [key] = file.current();

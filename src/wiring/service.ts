@@ -28,6 +28,7 @@ import { OlderWaits } from "../service/workflows/older_waits.ts";
 import { DurationEstimates } from "../service/workflows/duration_estimates.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { WatchHub } from "../service/workflows/watch_hub.ts";
+import { readSetting } from "./setting.ts";
 import type { Access } from "./access.ts";
 import { listOf, namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
@@ -138,7 +139,10 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     webhookAdminNamespace: config.webhookAdminNamespace,
     userNamespace: config.userNamespace,
     archiveSelector,
-    archiveRetention: parseRetention(config.archiveRetention),
+    archiveRetention: readSetting(
+      "--archive-retention",
+      () => parseRetention(config.archiveRetention),
+    ),
     archiveIndexParameters: listOf(config.archiveIndexParameters),
     authRequired: !config.authMode.includes("server"),
   };

@@ -11,7 +11,9 @@ import { type ReportUnreadable, unreadableReporter } from "../platform/unreadabl
 import { reachStore } from "../store/open_store.ts";
 import { measureStore } from "../store/measured_store.ts";
 import type { Store } from "../store/port.ts";
+import { parseRedisUrl } from "../store/redis/url.ts";
 import { watchWrites } from "../store/write_watch.ts";
+import { readSetting } from "./setting.ts";
 import type { ServerContext } from "./context.ts";
 
 /** The cluster as the source of manifests. */
@@ -35,6 +37,8 @@ export interface Storage {
 /** Opens the store, and keeps trying while it cannot be reached. */
 export async function openStorage(context: ServerContext, stop: AbortSignal): Promise<Storage> {
   const { config, log, metrics, closing } = context;
+  // A wrong address stays wrong, however often it is tried.
+  if (config.store.startsWith("redis")) readSetting("--store", () => parseRedisUrl(config.store));
   const onUnreadable = unreadableReporter(metrics, log, systemClock);
   const reached = await reachStore(config, log, stop, onUnreadable);
   const measured = measureStore(reached, { clock: systemClock, metrics });

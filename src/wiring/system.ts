@@ -32,6 +32,7 @@ import { runRetention } from "../service/history/retention.ts";
 import { sweepArchive } from "../service/workflows/archive_sweep.ts";
 import { createWorkflowSource } from "../service/workflows/source.ts";
 import type { Store } from "../store/port.ts";
+import { readSetting } from "./setting.ts";
 import { createAbout } from "./about.ts";
 import { openAccess } from "./access.ts";
 import { createHost } from "./actors.ts";
@@ -136,7 +137,10 @@ async function openParts(
   const workflows = createWorkflowSource(whole.store, systemClock);
   const { executor, artifacts, callback } = await openTasks(context, storage, workflows);
   onFailure(() => executor.close());
-  const archiveSelector = parseLabelSelector(config.archiveSelector);
+  const archiveSelector = readSetting(
+    "--archive-selector",
+    () => parseLabelSelector(config.archiveSelector),
+  );
   const about = createAbout(context, storage);
   const callbacks = openCallbacks(context, storage);
   const webhooks = await openWebhooks(context, storage);

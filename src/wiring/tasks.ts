@@ -10,6 +10,7 @@ import { type Config, CONFIG_TABLE } from "../platform/config.ts";
 import { createStoredConfig } from "../service/manifests/stored_config.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { createUnwantedPods } from "../service/workflows/unwanted_pods.ts";
+import { readSetting } from "./setting.ts";
 import { listOf, namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -22,7 +23,10 @@ export async function openTasks(
   const dir = workFolder(config);
   const source = createStoredConfig(store);
   const artifacts = createArtifactStore({
-    repository: parseRepository(config.artifacts || join(dir, "artifacts")),
+    repository: readSetting(
+      "--artifacts",
+      () => parseRepository(config.artifacts || join(dir, "artifacts")),
+    ),
     keys: config.artifactKeys,
     config: source,
     allowLocalGit: config.executor === "process",

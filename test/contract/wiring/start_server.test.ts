@@ -74,6 +74,24 @@ describe("startServer", () => {
     );
   });
 
+  test.each<[string, Parameters<typeof startServer>[0], RegExp]>([
+    ["an address of a store", { store: "redis://:p@ss/w#rd@h" }, /^--store: Invalid Redis URL/],
+    ["a repository", { artifacts: "gcs://b" }, /^--artifacts: Artifact repository "gcs:\/\/b"/],
+    ["a selector", { archiveSelector: "a in (" }, /^--archive-selector: unable to parse/],
+    ["a retention", { archiveRetention: "some day" }, /^--archive-retention: retention rule/],
+    ["a file of keys", { callbackKeys: "/no/keys" }, /^--callback-keys: \/no\/keys: ENOENT/],
+    [
+      "a file of tokens",
+      { authMode: ["client"], tokenFile: "/no/tokens", accessFile: "/no/rules" },
+      /^--(access|token)-file: \/no\/(rules|tokens): ENOENT/,
+    ],
+  ])("%s that can't be read is told by its flag", async (_, option, message) => {
+    const started = startServer({ port: 0, store: "memory:", executor: "none", ...option });
+    const error = await started.then(() => undefined, (cause: unknown) => cause);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).message).toMatch(message);
+  });
+
   test("a failed start leaves neither its port nor its store", async () => {
     const file = join(folder, "broken.yaml");
     await writeFile(file, "tokens: 7");
