@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { unrestrictedCaller } from "../auth/caller.ts";
 import { errorText } from "../base/error_text.ts";
 import { defined } from "../base/defined.ts";
+import { Seldom } from "../platform/seldom.ts";
 import { DecodeError } from "../spec/schema/decode.ts";
 import { type AnyManifest, decodeAny, KINDS } from "../spec/schema/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
@@ -48,8 +49,10 @@ export async function followManifestFolder(
     await loadManifests(deps, [...files.keys()]);
     seen = files;
   };
+  const seldom = new Seldom(deps.clock);
   const attempt = () =>
     look().catch((error: unknown) => {
+      if (seldom.ask(errorText(error)) === undefined) return;
       deps.log.warn({ folder, err: error }, "manifests could not be loaded");
     });
   await attempt();
@@ -67,13 +70,14 @@ async function stampsOf(folder: string, depth = 0): Promise<Map<string, string>>
   for (const name of (await readdir(folder)).sort()) {
     if (name.startsWith(".") || stamps.size >= MAX_FILES) continue;
     const path = join(folder, name);
-    const facts = await stat(path);
-    if (facts.isDirectory()) {
+    // A link that leads nowhere is a fault of this file alone: reading it says so.
+    const facts = await stat(path).catch(() => undefined);
+    if (facts?.isDirectory()) {
       if (depth < MAX_DEPTH) {
         for (const [file, stamp] of await stampsOf(path, depth + 1)) stamps.set(file, stamp);
       }
     } else if (/\.(ya?ml|json)$/.test(name)) {
-      stamps.set(path, `${facts.mtimeMs} ${facts.size} ${facts.ino}`);
+      stamps.set(path, `${facts?.mtimeMs} ${facts?.size} ${facts?.ino}`);
     }
   }
   return stamps;

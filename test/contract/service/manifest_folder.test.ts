@@ -2,7 +2,7 @@
  * A folder of manifests: loaded at the start and on change. An error is reported with file and line, and affects no
  * other manifest.
  */
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -86,9 +86,19 @@ test("stores what is right, in any order, and again when it changes", async () =
   expect((await stored(ManifestKind.WorkflowEventBinding, "good"))?.version).toBe(good?.version);
 });
 
+test("a link that leads nowhere keeps no other file back", async () => {
+  await symlink(join(folder, "gone"), join(folder, "a.yaml"));
+  await writeFile(join(folder, "base.yaml"), TEMPLATE("base"));
+  await followManifestFolder(instance.service, folder, stop.signal);
+  expect(await stored(ManifestKind.WorkflowTemplate, "base")).toBeDefined();
+  expect(warnings).toMatchObject([{ file: "a.yaml", reason: expect.stringContaining("ENOENT") }]);
+});
+
 test("a folder that is not there is told and waited for", async () => {
   await rm(folder, { recursive: true });
   await followManifestFolder(instance.service, folder, stop.signal);
+  // Long enough for a second look, which has nothing new to tell.
+  await new Promise((done) => setTimeout(done, 3_000));
   expect(warnings.length).toBe(1);
   await mkdir(folder);
   await writeFile(join(folder, "base.yaml"), TEMPLATE("base"));
