@@ -13,8 +13,8 @@
 {{- end -}}
 
 {{- define "sluice.selector" -}}
-app.kubernetes.io/name: {{ include "sluice.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "sluice.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "sluice.labels" -}}
@@ -81,11 +81,16 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- define "sluice.publicUrl" -}}
 {{- if .Values.callbacks.publicUrl -}}
 {{ .Values.callbacks.publicUrl }}
-{{- else if and .Values.ingress.enabled .Values.ingress.host -}}
+{{- else if and .Values.ingress.enabled .Values.ingress.host (not (contains "*" .Values.ingress.host)) -}}
 {{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}
 {{- else -}}
 {{ include "sluice.serviceUrl" . }}
 {{- end -}}
+{{- end -}}
+
+{{/* Group in the apiVersion of manifests. */}}
+{{- define "sluice.apiGroup" -}}
+{{ ternary .Values.apiGroup "argoproj.io" (eq .Values.manifestSource "kubernetes") }}
 {{- end -}}
 
 {{/* The number of processes in a pod, or auto; empty if it is the usual one. */}}
@@ -135,6 +140,12 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- end -}}
 {{- if and (eq .Values.manifestSource "kubernetes") .Values.manifestsConfigMap -}}
 {{- fail "manifestsConfigMap is for manifestSource=store; with kubernetes: kubectl apply" -}}
+{{- end -}}
+{{- if and .Values.redis.enabled (not (regexMatch "^[A-Za-z0-9._~-]*$" .Values.redis.password)) -}}
+{{- fail "redis.password becomes part of an address: choose one of letters, digits and -._~" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.enabled=true needs httpRoute.parentRefs: the gateway to which the route belongs" -}}
 {{- end -}}
 {{- if and (not .Values.redis.enabled) (not .Values.redis.externalUrl) (not .Values.redis.externalSecret) -}}
 {{- fail "redis.enabled=false needs redis.externalUrl or redis.externalSecret" -}}

@@ -45,6 +45,10 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
     values: { ingress: { enabled: true, className: "nginx", host: "x.example", tlsSecret: "tls" } },
     kinds: ["Ingress"],
   },
+  "ingress with TLS for all hosts": {
+    values: { ingress: { enabled: true, tlsSecret: "tls" } },
+    kinds: ["Ingress"],
+  },
   "ingress for all hosts": { values: { ingress: { enabled: true } }, kinds: ["Ingress"] },
   "gateway": {
     values: {
@@ -296,6 +300,13 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ["a setting out of its bounds", { server: { shards: 5_000 } }, /shards/],
     ["a duration without a unit", { server: { leaseTtl: "3" } }, /leaseTtl/],
     ["a setting that has its own value", { server: { store: "memory:" } }, /store.* not allowed/i],
+    [
+      "a password with signs",
+      { redis: { password: "p@ss/w#rd" } },
+      /choose one of letters, digits/,
+    ],
+    ["a route without a gateway", { httpRoute: { enabled: true } }, /needs httpRoute.parentRefs/],
+    ["more workers than there can be", { eventWorkerCount: 1_001 }, /eventWorkerCount/],
     ["no store", { redis: { enabled: false } }, /needs redis.externalUrl or redis.externalSecret/],
     ["a value that isn't one", { replica: 3 }, /replica.* not allowed/i],
     ["a value of a wrong type", { replicas: "2" }, /replicas/],
@@ -427,6 +438,11 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       { ingress: { enabled: true } },
       "http://sluice.a-namespace-with-a-long-name.svc:2746",
     ],
+    [
+      "the Service, where the Ingress has no single host",
+      { ingress: { enabled: true, host: "*.x.example" } },
+      "http://sluice.a-namespace-with-a-long-name.svc:2746",
+    ],
   ])("the address of callback URLs: %s", (_name, values, address) => {
     expect(parseConfig([], environment(values)).publicUrl).toBe(address);
   });
@@ -467,6 +483,54 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const rules = one(items, "ConfigMap", sourceAt(dirname(accessFile))).data?.["access.yaml"] ??
       "";
     expect(parseAccessRules(rules)).toMatchObject([{ subjects: ["ci"], verbs: ["*"] }]);
+  });
+
+  test("names that YAML takes for something else stay names", () => {
+    const args = ["template", "on", CHART, "-n", "123", ...NEWEST];
+    const { status, stdout, stderr } = callHelm(...args, ...withValues({ nameOverride: "1e3" }));
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    for (const document of parseAllDocuments(stdout, { version: "1.1" })) {
+      const { metadata, subjects = [] } = document.toJS() as Item & { subjects?: object[] };
+      const { labels, namespace = "123" } = metadata as typeof metadata & { labels: object };
+      expect(labels).toMatchObject({
+        "app.kubernetes.io/name": "1e3",
+        "app.kubernetes.io/instance": "on",
+      });
+      expect(namespace).toBe("123");
+      for (const subject of subjects) expect(subject).toMatchObject({ namespace: "123" });
+    }
+    expect(stdout).toContain('value: "123"');
+  });
+
+  test("a long time to end leaves the server as much as it may have", () => {
+    expect(environment({ terminationGracePeriodSeconds: 45 })["SLUICE_DRAIN_TIMEOUT"]).toBe("35s");
+    const { drainTimeout } = parseConfig([], environment({ terminationGracePeriodSeconds: 3_600 }));
+    expect(drainTimeout).toBe(600_000);
+  });
+
+  test("the hosts of TLS are named where there are any", () => {
+    const tls = (values: Values) => one(render(values), "Ingress").spec?.["tls"];
+    expect(tls(CASES["ingress with TLS for all hosts"]?.values ?? {})).toEqual([
+      { secretName: "tls" },
+    ]);
+    expect(tls(CASES["ingress with TLS"]?.values ?? {})).toEqual([
+      { secretName: "tls", hosts: ["x.example"] },
+    ]);
+  });
+
+  test("the chart's test speaks of the group that the server knows", () => {
+    const group = (values: Values) => {
+      const items = render(values);
+      const text = one(items, "ConfigMap", "-test").data?.["workflow.yaml"] ?? "";
+      const [rule] = one(items, "Role", "-test").rules ?? [];
+      return [/^apiVersion: (.*)\/v1alpha1$/m.exec(text)?.[1], ...rule?.apiGroups ?? []];
+    };
+    expect(group({})).toEqual(["argoproj.io", "argoproj.io"]);
+    expect(group({ manifestSource: "kubernetes", apiGroup: "flows.example" })).toEqual([
+      "flows.example",
+      "flows.example",
+    ]);
   });
 
   test("the bound of events, the workers and the store reach the server", () => {
