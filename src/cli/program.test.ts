@@ -1,6 +1,8 @@
+import process from "node:process";
 import type { Command } from "commander";
-import { expect, test } from "vitest";
-import { buildProgram, MODULES } from "./program.ts";
+import { expect, test, vi } from "vitest";
+import { VERSION } from "../base/version.ts";
+import { buildProgram, MODULES, run } from "./program.ts";
 
 function words({ commands }: Command): string[] {
   return commands.flatMap((one) => [one.name(), ...one.aliases()]);
@@ -21,5 +23,15 @@ test("help, completion and unknown words are about all commands", async () => {
   const all = words(await buildProgram(() => {}));
   for (const word of ["help", "completion", "__complete", "lsit", undefined]) {
     expect(words(await buildProgram(() => {}, word))).toEqual(all);
+  }
+});
+
+test("--version is answered without a server", async () => {
+  const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  try {
+    expect(await run(["--version"])).toBe(0);
+    expect(write.mock.calls.map(([text]) => text)).toEqual([`${VERSION}\n`]);
+  } finally {
+    write.mockRestore();
   }
 });

@@ -3,6 +3,7 @@ import process from "node:process";
 import { Command, CommanderError } from "commander";
 import { errorText } from "../base/error_text.ts";
 import { Problem } from "../base/problem.ts";
+import { VERSION } from "../base/version.ts";
 import { ClientError } from "../client/transport.ts";
 import { addGlobalOptions, UsageError } from "./context.ts";
 import { say } from "./output.ts";
@@ -58,6 +59,7 @@ const ABOUT_ALL = ["help", "completion", "__complete"];
 function emptyProgram(): Command {
   const program = new Command("sluice")
     .description("Durable workflows: submit, suspend, resume, stop, retry; events that start them")
+    .version(VERSION, "--version", "the version of this program")
     .showHelpAfterError("(add --help for the options)")
     .exitOverride();
   return addGlobalOptions(program, process.env);
