@@ -31,6 +31,12 @@ test("parseConfig() takes flags over variables, in both spellings", () => {
   });
 });
 
+test("parseConfig() passes over what Kubernetes sets beside a Service named sluice", () => {
+  expect(parseConfig([], { SLUICE_PORT: "tcp://10.96.0.7:2746" }).port).toBe(2746);
+  expect(parseConfig([], { SLUICE_PORT: "tcp://[fd00::7]:80" }).port).toBe(2746);
+  expect(problemsOf([], { SLUICE_PORT: "tcp://sluice" })).toHaveLength(1);
+});
+
 test("parseConfig() collects a repeated list flag", () => {
   const files = [
     "--token-file",

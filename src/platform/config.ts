@@ -721,7 +721,7 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
   for (const [name, row] of rows) {
     const variable = `SLUICE_${row.env}`;
     const text = env[variable];
-    values[name] = text === undefined || text === ""
+    values[name] = text === undefined || text === "" || isServiceLink(text)
       ? row.default
       : decode(row, text.split(row.type === "choices" ? "," : "\0"), variable, problems);
   }
@@ -734,6 +734,11 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
   if (problems.length === 0) checkTogether(config, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   return Object.freeze(config);
+}
+
+/** Kubernetes sets SLUICE_PORT to this in pods beside a Service of the name sluice. */
+function isServiceLink(text: string): boolean {
+  return /^(tcp|udp|sctp):\/\/[0-9a-f.:[\]]+:\d+$/i.test(text);
 }
 
 /** A setting as people read it. */
