@@ -10,13 +10,13 @@ const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-command-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function sluiceTest(...args: string[]): { status: number | null; out: string } {
+function sluiceTest(...args: string[]): { status: number | null; out: string; err: string } {
   const start = "deno" in process.versions ? ["run", "-A", MAIN] : [MAIN];
-  const { status, stdout } = spawnSync(process.execPath, [...start, "test", ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...start, "test", ...args], {
     encoding: "utf8",
     env: { ...process.env, NO_COLOR: "1" },
   });
-  return { status, out: stdout };
+  return { status, out: stdout, err: stderr };
 }
 
 function file(name: string, text: string): string {
@@ -68,5 +68,9 @@ test("a file that can't be read is a failure that says why; so is a file without
   const missing = file("missing.test.yaml", `workflow: nothing.yaml\ntests: [${GOOD}]`);
   expect(sluiceTest(missing).out).toContain("nothing.yaml");
   const good = file("good.test.yaml", `workflow: flow.yaml\ntests: [${GOOD}]`);
-  expect(sluiceTest("--filter", "nonsense", good).status).toBe(1);
+  expect(sluiceTest("--filter", "nonsense", good)).toEqual({
+    status: 1,
+    out: "0 passed, 0 failed\n",
+    err: 'No test has "nonsense" in its name\n',
+  });
 });

@@ -10,7 +10,7 @@ import { type AnyManifest, decodeAny } from "../spec/schema/decode_manifest.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 import { readSource } from "./manifests.ts";
-import { hasColour, print } from "./output.ts";
+import { hasColour, print, say } from "./output.ts";
 import { treeLines } from "./tree.ts";
 
 /** Runs every test of a file, in order. @throws {Error} when the file or one of its manifests can't be read */
@@ -62,6 +62,9 @@ export function addTestCommand(program: Command, exit: (status: number) => void)
           counts[result.failures.length === 0 ? "passed" : "failed"]++;
           report(file, result);
         }
+      }
+      if (options.filter !== undefined && counts.passed + counts.failed === 0) {
+        say(`No test has ${JSON.stringify(options.filter)} in its name`);
       }
       print(`${counts.passed} passed, ${counts.failed} failed`);
       exit(counts.failed === 0 && counts.passed > 0 ? 0 : 1);
