@@ -11,6 +11,9 @@ let other = "";
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname } = new URL(request.url ?? "", "http://x");
+  // As a server reads it, a character for each byte.
+  const own = Buffer.from(String(request.headers["x-own"]), "latin1").toString("utf8");
+  expect(own).toBe("José ✓");
   hits.push(`${request.headers.host} ${pathname} ${await text(request)}`);
   const status = Number(/^\/status\/(\d+)/.exec(pathname)?.[1] ?? 200);
   if (pathname === "/here") return void response.writeHead(307, { location: "/ok" }).end();
@@ -51,7 +54,7 @@ function send(url: string, allow = "", resolve?: Resolve, ms = 5_000) {
   const timer = setTimeout(() => over.abort(new Error("late")), ms);
   return createGuardedPost(parseAddressRules(allow), resolve)({
     url: new URL(url),
-    headers: [["x-own", "1"]],
+    headers: [["x-own", "José ✓"]],
     body: new TextEncoder().encode("hello"),
     signal: over.signal,
   }).finally(() => clearTimeout(timer));

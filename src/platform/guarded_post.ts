@@ -8,6 +8,7 @@ import { request as plainRequest } from "node:http";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
+import { toSentHeader } from "../base/header_text.ts";
 import { type AddressRules, isAddress, plainHost } from "./address_rules.ts";
 import { exchange } from "./exchange.ts";
 
@@ -112,7 +113,8 @@ async function send(
 
 function headersOf(pairs: GuardedPost["headers"]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of pairs) {
+  for (const [name, text] of pairs) {
+    const value = toSentHeader(text);
     const known = headers[name];
     headers[name] = known === undefined ? value : [known, value].flat();
   }

@@ -26,6 +26,7 @@ describe("validateSubscription() accepts", () => {
     [`workflows: {expression: 'workflow.labels["tier"] == "gold" && change == "Failed"'}`],
     [`workflows: {expression: 'node != nil && node.message contains "OOM"'}`],
     ["format: cloudevents, timeout: 30s, retryFor: 1h"],
+    ["headers: [{name: X-Team, value: José ✓}]"],
     ["headers: [{name: Authorization, valueFrom: {secretKeyRef: {name: s, key: k}}}]"],
   ])("%s", (more) => expect(refusal(more)).toBe(""));
 });
