@@ -23,8 +23,9 @@ import { readEnvelope } from "./intake.ts";
 
 /** Bindings of one event that are explained; those of its record come first. */
 const MAX_EXPLAINED = 100;
-/** Headers whose values are credentials: some senders prove themselves by nothing else. */
-const SECRET_HEADER = /token|secret|password|passwd|credential|api-?key|auth|cookie|hook-uuid/;
+/** Headers whose values are credentials: some senders prove themselves by nothing else. An author is none. */
+const SECRET_HEADER =
+  /token|secret|password|passwd|credential|api-?key|auth(?!or(?!i))|cookie|hook-uuid/;
 
 /** Why a binding, as it is stored now, selects an event or not. */
 export interface BindingVerdict {

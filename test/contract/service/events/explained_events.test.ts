@@ -267,9 +267,18 @@ test("the explanation of an event does not show credentials either", async () =>
     metadata: { name: "proven", namespace: "three" },
     spec: submitting('metadata["x-gitlab-token"] == ["right"] && payload.ok', "payload"),
   }]);
-  const { id } = await send("d", {}, "three", { "x-gitlab-token": "very secret" });
+  const { id } = await send("d", {}, "three", {
+    "x-gitlab-token": "very secret",
+    "x-authorization": "very secret",
+    "x-author": "me",
+  });
   const answer = await call("GET", `event-deliveries/three/${id}/event`, { as: "binder" });
   expect(answer).toMatchObject({
+    metadata: {
+      "x-gitlab-token": ["(hidden)"],
+      "x-authorization": ["(hidden)"],
+      "x-author": ["me"],
+    },
     bindings: [{
       binding: "proven",
       verdict: "not-selected",
