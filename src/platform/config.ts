@@ -721,7 +721,7 @@ export function parseConfig(args: string[], env: Record<string, string | undefin
   for (const [name, row] of rows) {
     const variable = `SLUICE_${row.env}`;
     const text = env[variable];
-    values[name] = text === undefined || text === "" || isServiceLink(text)
+    values[name] = text === undefined || text === "" || (name === "port" && isServiceLink(text))
       ? row.default
       : decode(row, text.split(row.type === "choices" ? "," : "\0"), variable, problems);
   }
