@@ -236,3 +236,17 @@ templates:
   expect(node("w.b")?.phase).toBe("Succeeded");
   expect(status()?.phase).toBe("Succeeded");
 });
+
+test("an attempt after one without an exit code sees the exit code 0", () => {
+  const { node } = run(
+    `
+entrypoint: main
+templates:
+  - name: main
+    retryStrategy: { limit: 1 }
+    steps: [[{ name: a, template: work, arguments: { parameters: [{ name: p, value: "{{lastRetry.exitCode}} {{lastRetry.status}}" }] } }]]
+  - { name: work, inputs: { parameters: [{ name: p }] }, ${WORK} }`,
+    [{ node: "\\(0\\)\\[0\\]", outcome: "Failed" }],
+  );
+  expect(node("w(1)[0].a")?.inputs?.parameters).toEqual([{ name: "p", value: "0 Failed" }]);
+});

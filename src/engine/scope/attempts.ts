@@ -56,10 +56,14 @@ export function retryLocals(wrapper: NodeRecord, index: number): Record<string, 
       "lastRetry.duration": "0",
       "lastRetry.message": "",
     }
-    : { retries: String(index), ...lastRetry(last) };
+    : {
+      retries: String(index),
+      ...lastRetry(last),
+      "lastRetry.exitCode": last.outputs?.exitCode ?? "0",
+    };
 }
 
-/** `lastRetry.*` after an attempt that has ended. */
+/** `lastRetry.*` in the expression of a strategy, after an attempt that has ended. */
 export function lastRetry(last: NodeRecord): Record<string, string> {
   const duration = Math.floor(((last.finishedAt ?? 0) - (last.startedAt ?? 0)) / 1000);
   return {
