@@ -250,3 +250,26 @@ templates:
   );
   expect(node("w(1)[0].a")?.inputs?.parameters).toEqual([{ name: "p", value: "0 Failed" }]);
 });
+
+describe("a backoff that is no duration", () => {
+  const spec = (body: string, backoff: string) => `
+entrypoint: main
+templates:
+  - { name: main, ${body} }
+  - { name: work, retryStrategy: { limit: 2, backoff: ${backoff} }, ${WORK} }`;
+  const fails: TaskRule = { node: "a\\(", outcome: "Failed" };
+  const text = (given: string) =>
+    `unable to parse ${given} as a duration: time: invalid duration "${given}"`;
+
+  test.each([
+    ["{ duration: abc }", "abc"],
+    ["{ duration: 1s, cap: xy }", "xy"],
+    ["{ duration: 1s, maxDuration: zz }", "zz"],
+  ])("%s: the message names it", (backoff, given) => {
+    const { node, status } = run(spec("steps: [[{ name: a, template: work }]]", backoff), [fails]);
+    expect(node("w[0].a")).toMatchObject({ phase: "Error", message: text(given) });
+    expect(status()?.message).toBe(
+      `step group deemed errored due to child w[0].a error: ${text(given)}`,
+    );
+  });
+});

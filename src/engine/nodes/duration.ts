@@ -3,6 +3,11 @@ import { errorText } from "../../base/error_text.ts";
 import { NodeFailure } from "../failure.ts";
 import { durationMs } from "../../spec/duration.ts";
 
+/** Milliseconds of a duration that is checked only when it is used. @throws {NodeFailure} when the text is not a duration */
+export function uncheckedDurationMs(text: string): number {
+  return nodeDurationMs(text, (reason) => `unable to parse ${text} as a duration: ${reason}`);
+}
+
 /**
  * Milliseconds of a duration.
  * @param explain makes the message from the reason

@@ -4,7 +4,7 @@ import { attemptCall, callOf, workOf } from "../scope/call.ts";
 import { change, end, setTimer } from "../change.ts";
 import { isTrue, scopeOf } from "../scope/expressions.ts";
 import { boundaryOf } from "../live.ts";
-import { nodeDurationMs } from "./duration.ts";
+import { uncheckedDurationMs } from "./duration.ts";
 import { isGateOpen } from "./gate.ts";
 import { checkTurn } from "../turn_budget.ts";
 import { isTransient } from "./transient.ts";
@@ -147,11 +147,11 @@ function waitOf(
   if (backoff.duration === undefined || backoff.duration === "") {
     throw new NodeFailure("no base duration specified for retryStrategy");
   }
-  let waitMs = nodeDurationMs(backoff.duration);
+  let waitMs = uncheckedDurationMs(backoff.duration);
   const factor = backoff.factor === undefined ? 0 : integer(backoff.factor);
   if (factor > 0) waitMs *= factor ** (attempts - 1);
   if (backoff.cap !== undefined && backoff.cap !== "") {
-    waitMs = Math.min(waitMs, nodeDurationMs(backoff.cap));
+    waitMs = Math.min(waitMs, uncheckedDurationMs(backoff.cap));
   }
   // A power of a large factor is out of the range of times. A year is as good as for ever.
   waitMs = Math.min(waitMs, 366 * 24 * 3_600_000);
@@ -160,7 +160,7 @@ function waitOf(
     until: (last.finishedAt ?? 0) + waitMs,
     lastStart: backoff.maxDuration === undefined || backoff.maxDuration === ""
       ? undefined
-      : (first.startedAt ?? 0) + nodeDurationMs(backoff.maxDuration),
+      : (first.startedAt ?? 0) + uncheckedDurationMs(backoff.maxDuration),
   };
 }
 

@@ -5,7 +5,7 @@
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import { change, end, setTimer } from "../change.ts";
-import { nodeDurationMs } from "./duration.ts";
+import { nodeDurationMs, uncheckedDurationMs } from "./duration.ts";
 import { NodeFailure } from "../failure.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { failNode } from "./fail_node.ts";
@@ -20,7 +20,7 @@ export function startSuspend(turn: Turn, node: NodeRecord, template: Template): 
   const { duration } = template.suspend ?? {};
   const waitMs = duration === undefined || duration === ""
     ? undefined
-    : nodeDurationMs(duration, (reason) => `unable to parse ${duration} as a duration: ${reason}`);
+    : uncheckedDurationMs(duration);
   change(turn, node, {
     phase: "Running",
     ...(inputs === undefined ? {} : { inputs: { ...node.inputs, parameters: inputs } }),
