@@ -272,4 +272,13 @@ templates:
       `step group deemed errored due to child w[0].a error: ${text(given)}`,
     );
   });
+
+  test("ends the DAG with the phase of the retry node, not with that of its attempt", () => {
+    const tasks = "[{ name: a, template: work }, { name: b, template: work, depends: a }]";
+    const { node, status } = run(spec(`dag: { tasks: ${tasks} }`, "{ duration: abc }"), [fails]);
+    expect(node("w.a(0)")?.phase).toBe("Failed");
+    expect(node("w.a")?.phase).toBe("Error");
+    expect(node("w.b")?.phase).toBe("Omitted");
+    expect(status()?.phase).toBe("Error");
+  });
 });

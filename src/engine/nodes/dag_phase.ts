@@ -3,7 +3,7 @@
  * omitted inherits the phase of what came before it; failures win.
  */
 import type { NodePhase } from "../../spec/manifest.ts";
-import { nodeByName } from "../tree.ts";
+import { getOwner, nodeByName } from "../tree.ts";
 import { dependenciesOf } from "../scope/dag_plan.ts";
 import { outboundOf } from "./graph.ts";
 import type { Frame } from "../live.ts";
@@ -42,7 +42,9 @@ export function branchPhases(
     for (const id of node === undefined ? [] : outboundOf(turn.state, node)) {
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
-      const own = isCompleted(outbound.phase) ? outbound.phase : phaseOf(task);
+      // An attempt counts with the phase of its retry node, which may have ended differently.
+      const ended = outbound.role === "attempt" ? getOwner(turn, outbound) : outbound;
+      const own = isCompleted(ended.phase) ? ended.phase : phaseOf(task);
       if (own === "Failed" || own === "Error") phase = own;
     }
     return phase;
