@@ -282,3 +282,44 @@ templates:
     expect(status()?.phase).toBe("Error");
   });
 });
+
+describe("a loop whose `when` is false for all of it", () => {
+  const no = 'when: "1 == 2"';
+  const spec = (loop: string) => `
+entrypoint: main
+arguments: { parameters: [{ name: list, value: "[1, 2]" }] }
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: make }]
+      - [{ name: b, template: work, ${no}, ${loop} }]
+  - { name: make, ${WORK}, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }
+  - { name: work, ${WORK} }`;
+  const makes: TaskRule = { node: "a$", parameters: { o: "[1, 2]" } };
+
+  test.each([
+    ["withItems: [x, z]", ["b(0:x)", "b(1:z)"]],
+    ["withSequence: { count: 2 }", ["b(0:0)", "b(1:1)"]],
+    [`withParam: "{{workflow.parameters.list}}"`, ["b(0:1)", "b(1:2)"]],
+  ])("%s: has a skipped node for each element", (loop, names) => {
+    const { node, status } = run(spec(loop), [makes]);
+    for (const name of names) {
+      const message = "when '1 == 2' evaluated false";
+      expect(node(`w[1].${name}`)).toMatchObject({ type: "Skipped", phase: "Skipped", message });
+    }
+    expect(status()?.phase).toBe("Succeeded");
+  });
+
+  test.each([
+    ["withParam: '[]'"],
+    ["withParam: nonsense"],
+    ["withSequence: { count: many }"],
+    [`withParam: "{{steps.a.outputs.parameters.o}}"`],
+    [`withParam: "{{=steps.a.outputs.parameters.o}}"`],
+  ])("%s: is an empty loop", (loop) => {
+    const { node, status } = run(spec(loop), [makes]);
+    const message = "Skipped, empty params";
+    expect(node("w[1].b")).toMatchObject({ type: "Skipped", phase: "Skipped", message });
+    expect(status()?.phase).toBe("Succeeded");
+  });
+});

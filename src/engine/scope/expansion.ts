@@ -23,7 +23,7 @@ import { isLoop } from "./frame_steps.ts";
 import {
   asNodeFailure,
   itemScope,
-  itemsOrNothing,
+  itemsOfSkipped,
   type LoopItem,
   loopItems,
 } from "./loop_items.ts";
@@ -36,6 +36,8 @@ const STRIDE = 64;
 
 /** What a call takes in memory besides its texts, in characters. */
 const CALL_SIZE = 64;
+
+const EMPTY_LOOP = "Skipped, empty params";
 
 /** Tells whether a step stands for one call, which is as the step is written. */
 export function isPlain(step: StepLike, { isTagged }: Frame): boolean {
@@ -68,10 +70,9 @@ export function expandStep(
   const isLooping = isLoop(step);
   if (when !== undefined && !when.includes("{{") && !isWhenTrue(when, turn.env)) {
     const skip = `when '${when}' evaluated false`;
-    const items = isLooping ? itemsOrNothing(turn, step, references.scope) : undefined;
-    if (items === undefined || items.length === 0) {
-      return [{ step, name: base, skip, arguments: {} }];
-    }
+    if (!isLooping) return [{ step, name: base, skip, arguments: {} }];
+    const items = itemsOfSkipped(turn, step, references.scope);
+    if (items.length === 0) return [{ step, name: base, skip: EMPTY_LOOP, arguments: {} }];
     return items.map(({ item, label }, index) => ({
       step,
       name: loopName(base, index, label),
@@ -97,7 +98,7 @@ export function expandStep(
   }
   const items = expansion?.items ?? loopItems(turn, step, references.scope);
   if (items.length === 0) {
-    return [{ step: resolved, name: base, skip: "Skipped, empty params", arguments: {} }];
+    return [{ step: resolved, name: base, skip: EMPTY_LOOP, arguments: {} }];
   }
   const growing: Expansion = expansion ?? { items, calls: [], characters: 0 };
   (turn.state.runtime.expansions ??= new Map()).set(base, growing);

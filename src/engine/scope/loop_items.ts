@@ -22,14 +22,26 @@ export interface LoopItem {
   label: Json;
 }
 
-/** The same; undefined when they cannot be worked out. */
-export function itemsOrNothing(turn: Turn, step: StepLike, scope: Scope): LoopItem[] | undefined {
+/**
+ * The elements of a loop whose `when` is false before any of them is known. References to other steps are not followed for
+ * it: what they stand for may never have been made. None when the elements cannot be worked out.
+ */
+export function itemsOfSkipped(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
   try {
-    return loopItems(turn, step, scope);
+    return loopItems(turn, step, withoutSteps(scope));
   } catch (error) {
-    if (isFailure(error)) return undefined;
+    if (isFailure(error)) return [];
     throw error;
   }
+}
+
+function withoutSteps(scope: Scope): Scope {
+  return {
+    find: (name) => /^(?:steps|tasks)\./.test(name) ? undefined : scope.find(name),
+    *names(root) {
+      if (root !== "steps" && root !== "tasks") yield* scope.names(root);
+    },
+  };
 }
 
 /** The elements of a loop, in order. @throws {NodeFailure | TemplateError} when they cannot be worked out */
