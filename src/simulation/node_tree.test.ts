@@ -323,3 +323,21 @@ templates:
     expect(status()?.phase).toBe("Succeeded");
   });
 });
+
+test("the result of a step is not asked of its hooks", () => {
+  const { node } = run(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, onExit: again }]
+      - [{ name: b, template: work, when: "'{{steps.a.outputs.result}}' == 'text'" }]
+  - { name: work, ${WORK} }
+  - { name: again, retryStrategy: { limit: 1 }, ${WORK} }`,
+    [{ node: "a", result: "text" }],
+  );
+  expect(node("w[0].a")?.outputs).toEqual({ exitCode: "0", result: "text" });
+  expect(node("w[0].a.onExit(0)")?.outputs).toEqual({ exitCode: "0" });
+  expect(node("w[1].b")?.phase).toBe("Succeeded");
+});

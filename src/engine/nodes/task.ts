@@ -309,9 +309,9 @@ export function endContainersWith(turn: Turn, node: NodeRecord, message: string)
   forContainers(node, (container) => end(turn, container, "Failed", message));
 }
 
-/** Tells whether a text of the template around the node refers to its `outputs.result`. */
+/** Tells whether a text of the template around the node refers to its `outputs.result`. Nothing can refer to that of a hook. */
 function isResultWanted(turn: Turn, node: NodeRecord): boolean {
-  if (node.boundary === undefined) return false;
+  if (node.boundary === undefined || node.nodeFlag?.hooked === true) return false;
   const frame = frameOf(turn, getBoundary(turn, node));
   frame.wantedResults ??= resultReferences(frame.template);
   return node.step !== undefined && frame.wantedResults.has(node.step);
