@@ -27,18 +27,38 @@ interface MemoEntry {
  * @throws {NodeFailure} on a bad key or age
  */
 export function findMemo(turn: Turn, template: Template): MemoLookup | undefined {
-  const { memoize } = template;
-  if (memoize === undefined) return undefined;
-  const key = memoize.key ?? "";
+  const miss = missOf(template);
+  if (miss === undefined) return undefined;
+  const { key, cacheName } = miss.status;
   if (!/^[a-zA-Z0-9][-a-zA-Z0-9]*$/.test(key)) throw new NodeFailure(`invalid cache key: ${key}`);
-  const cacheName = memoize.cache?.configMap?.name ?? "";
-  const miss: MemoLookup = { status: { hit: false, key, cacheName } };
-  const own = turn.state.runtime.memos?.get(`${cacheName}/${key}`);
-  if (own !== undefined) {
-    return { status: { hit: true, key, cacheName }, outputs: readEntry(own)?.outputs ?? {} };
-  }
+  const maxAgeMs = maxAgeOf(template.memoize?.maxAge);
+  const entry = ownEntry(turn, `${cacheName}/${key}`, maxAgeMs) ??
+    storedEntry(turn, cacheName, key, maxAgeMs);
+  if (entry === undefined) return miss;
+  return { status: { ...miss.status, hit: true }, outputs: entry.outputs ?? {} };
+}
+
+/** A lookup that finds nothing. */
+function missOf({ memoize }: Template): MemoLookup | undefined {
+  if (memoize === undefined) return undefined;
+  const { key = "", cache } = memoize;
+  return { status: { hit: false, key, cacheName: cache?.configMap?.name ?? "" } };
+}
+
+/** A result of this workflow, which may not be stored yet. */
+function ownEntry(turn: Turn, name: string, maxAgeMs: number): MemoEntry | undefined {
+  const entry = readEntry(turn.state.runtime.memos?.get(name));
+  return entry === undefined || isTooOld(turn, entry, maxAgeMs) ? undefined : entry;
+}
+
+function storedEntry(
+  turn: Turn,
+  cacheName: string,
+  key: string,
+  maxAgeMs: number,
+): MemoEntry | undefined {
   const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), cacheName);
-  if (map === undefined) return miss;
+  if (map === undefined) return undefined;
   const type = map.metadata.labels?.[`${turn.env.labelPrefix}configmap-type`];
   if (type !== "Cache") {
     throw new NodeFailure(
@@ -46,10 +66,9 @@ export function findMemo(turn: Turn, template: Template): MemoLookup | undefined
     );
   }
   const entry = readEntry(map.data?.[key]);
-  if (entry === undefined || isTooOld(turn, entry, memoize.maxAge)) return miss;
+  if (entry === undefined || isTooOld(turn, entry, maxAgeMs)) return undefined;
   // A result from before keys had owners is made anew.
-  if (foreignArtifact(turn, entry.outputs?.artifacts) !== undefined) return miss;
-  return { status: { hit: true, key, cacheName }, outputs: entry.outputs ?? {} };
+  return foreignArtifact(turn, entry.outputs?.artifacts) === undefined ? entry : undefined;
 }
 
 function readEntry(text: string | undefined): MemoEntry | undefined {
@@ -61,10 +80,14 @@ function readEntry(text: string | undefined): MemoEntry | undefined {
   }
 }
 
-function isTooOld(turn: Turn, entry: MemoEntry, maxAge: string | undefined): boolean {
-  if (maxAge === undefined || maxAge === "") return false;
-  const ageMs = nodeDurationMs(maxAge, (reason) => `invalid maxAge: ${reason}`);
-  return turn.env.now > Date.parse(entry.creationTimestamp ?? "") + ageMs;
+function maxAgeOf(maxAge: string | undefined): number {
+  if (maxAge === undefined || maxAge === "") return Infinity;
+  return nodeDurationMs(maxAge, (reason) => `invalid maxAge: ${reason}`);
+}
+
+function isTooOld(turn: Turn, entry: MemoEntry, maxAgeMs: number): boolean {
+  return maxAgeMs !== Infinity &&
+    turn.env.now > Date.parse(entry.creationTimestamp ?? "") + maxAgeMs;
 }
 
 /** Saves the outputs of a node that has succeeded after a miss. */

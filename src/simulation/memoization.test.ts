@@ -1,0 +1,48 @@
+/** When the result of an earlier node stands in for a new one. */
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { Simulation } from "./simulation.ts";
+import type { TaskRule } from "./task_rule.ts";
+
+/** The nodes of a workflow `w` with these steps, after a minute. */
+function run(steps: string, memoize: string, rules: TaskRule[] = [], extra = "") {
+  const simulation = new Simulation({ rules });
+  const spec = parse(`
+entrypoint: main
+templates:
+  - { name: main, steps: ${steps} }
+  - { name: wait, suspend: { duration: 10s } }
+  - name: work
+    container: { image: busybox, command: [work] }
+    memoize: { key: k, ${memoize} cache: { configMap: { name: c } } }
+    ${extra}`);
+  simulation.submit(
+    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
+  );
+  simulation.settle();
+  for (let second = 0; second < 60; second++) {
+    simulation.tick();
+    simulation.settle();
+  }
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  return (name: string) => nodes.find((node) => node.name === name);
+}
+
+const THEN =
+  "[[{ name: a, template: work }], [{ name: p, template: wait }], [{ name: b, template: work }]]";
+const status = (hit: boolean) => ({ hit, key: "k", cacheName: "c" });
+
+test.each([["5s", false], ["5", false], ["1m", true]])(
+  "a result of the same workflow that is 10 s old counts with maxAge %s: %s",
+  (maxAge, hit) => {
+    expect(run(THEN, `maxAge: "${maxAge}",`)("w[2].b")?.memoizationStatus).toEqual(status(hit));
+  },
+);
+
+test("a maxAge that can't be read is an error even when nothing is memoized", () => {
+  expect(run(THEN, "maxAge: soon,")("w[0].a")).toMatchObject({
+    phase: "Error",
+    message: 'invalid maxAge: time: invalid duration "soon"',
+  });
+});
