@@ -46,3 +46,17 @@ test("a maxAge that can't be read is an error even when nothing is memoized", ()
     message: 'invalid maxAge: time: invalid duration "soon"',
   });
 });
+
+test("a retry node and its attempts show the lookup, which the retry node makes once", () => {
+  const node = run(
+    "[[{ name: a, template: work }, { name: b, template: work }]]",
+    "",
+    [{ node: "a\\(0\\)", outcome: "Failed", after: 5 }],
+    "retryStrategy: { limit: 1 }",
+  );
+  for (const name of ["a", "a(0)", "a(1)", "b", "b(0)"]) {
+    expect(node(`w[0].${name}`)?.memoizationStatus).toEqual(status(false));
+  }
+  // `b` has succeeded before the second attempt of `a` begins.
+  expect(node("w[0].a(1)")).toMatchObject({ phase: "Succeeded", outputs: { exitCode: "0" } });
+});

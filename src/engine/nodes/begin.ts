@@ -66,9 +66,15 @@ function startBoundary(turn: Turn, node: NodeRecord, work: Work, status: NodePat
   turn.state.runtime.opened.push(node);
 }
 
-/** The attempts show the memoization. The retry node of a hook has the same flag as its attempts. */
-function startRetry(turn: Turn, node: NodeRecord, { call: { flag } }: Work): void {
+/** The retry node of a hook has the same flag as its attempts. */
+function startRetry(
+  turn: Turn,
+  node: NodeRecord,
+  { call: { flag } }: Work,
+  status: NodePatch,
+): void {
   change(turn, node, {
+    ...status,
     phase: "Running",
     startedAt: turn.env.now,
     ...(flag?.hooked === true ? { nodeFlag: { ...flag, retried: true } } : {}),

@@ -38,8 +38,8 @@ export function findMemo(turn: Turn, template: Template): MemoLookup | undefined
   return { status: { ...miss.status, hit: true }, outputs: entry.outputs ?? {} };
 }
 
-/** A lookup that finds nothing. */
-function missOf({ memoize }: Template): MemoLookup | undefined {
+/** A lookup that finds nothing: for the attempts of a retry node, which itself has looked before them. */
+export function missOf({ memoize }: Template): MemoLookup | undefined {
   if (memoize === undefined) return undefined;
   const { key = "", cache } = memoize;
   return { status: { hit: false, key, cacheName: cache?.configMap?.name ?? "" } };

@@ -27,7 +27,7 @@ import { checkTurn } from "../turn_budget.ts";
 import { begin } from "./begin.ts";
 import { failNode } from "./fail_node.ts";
 import { isGateOpen, isPlaceFree } from "./gate.ts";
-import { findMemo } from "./memo.ts";
+import { findMemo, missOf } from "./memo.ts";
 import { getBodyType, newNode, retryStrategyOf } from "./new_node.ts";
 
 /**
@@ -109,12 +109,11 @@ export function startAttempt(
 ): void {
   const work = fillWork(turn, findWork(turn, call), inputs);
   const type = getBodyType(work);
-  const memo = findMemo(turn, work.template);
   const node = newNode(turn, call, type, "Pending", work.template);
   giveInputs(node, inputs ?? {});
   if (deadline !== undefined) node.deadline = deadline;
   addNode(turn, node);
-  begin(turn, node, work, memo);
+  begin(turn, node, work, missOf(work.template));
 }
 
 /** Begins a node that holds its locks, as soon as there is a place for it. */
