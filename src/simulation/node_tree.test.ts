@@ -341,3 +341,17 @@ templates:
   expect(node("w[0].a.onExit(0)")?.outputs).toEqual({ exitCode: "0" });
   expect(node("w[1].b")?.phase).toBe("Succeeded");
 });
+
+test("a timeout that is a default of all templates does not end a suspend step", () => {
+  const { ask, node, status } = run(`
+entrypoint: main
+templateDefaults: { timeout: 5s }
+templates:
+  - { name: main, steps: [[{ name: a, template: short }, { name: b, template: open }]] }
+  - { name: short, suspend: { duration: 2s } }
+  - { name: open, suspend: {} }`);
+  expect(node("w[0].a")?.phase).toBe("Succeeded");
+  expect(node("w[0].b")?.phase).toBe("Running");
+  ask({ type: "resume" });
+  expect(status()?.phase).toBe("Succeeded");
+});

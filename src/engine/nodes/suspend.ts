@@ -27,12 +27,20 @@ export function startSuspend(turn: Turn, node: NodeRecord, template: Template): 
     ...(outputs === undefined ? {} : { outputs }),
   });
   if (waitMs !== undefined) setTimer(turn, node, (node.startedAt ?? turn.env.now) + waitMs);
-  limitWait(turn, node, template.timeout);
+  limitWait(turn, node, template);
 }
 
-/** A node that is not called back within its timeout, counted from now, fails. @throws {NodeFailure} it is no duration */
-export function limitWait(turn: Turn, node: NodeRecord, timeout = ""): void {
-  if (timeout === "") return;
+/**
+ * A node that is not called back within its timeout, counted from now, fails. Other nodes have a timeout only as a default of
+ * all templates, which does not mean them.
+ * @throws {NodeFailure} it is no duration
+ */
+export function limitWait(
+  turn: Turn,
+  node: NodeRecord,
+  { suspend: { callback, duration = "" } = {}, timeout = "" }: Template,
+): void {
+  if (callback === undefined || duration !== "" || timeout === "") return;
   const deadline = turn.env.now + nodeDurationMs(timeout);
   change(turn, node, { deadline, deadlineMessage: `Nobody called back within ${timeout}` });
   setTimer(turn, node, deadline);

@@ -105,7 +105,7 @@ function isWaiting(state: WorkflowState, node: NodeRecord): boolean {
 function applyNow(turn: Turn, use: CallbackUse, node: NodeRecord): void {
   const { template } = workOf(turn, node);
   const { verb, digest, outputs, message } = use;
-  if (verb === "heartbeat") return limitWait(turn, node, template.timeout);
+  if (verb === "heartbeat") return limitWait(turn, node, template);
   if (verb === "resume") {
     const taken = template.suspend?.callback?.outputs;
     const open = (node.outputs?.parameters ?? []).filter(isOpen);
