@@ -355,3 +355,26 @@ templates:
   ask({ type: "resume" });
   expect(status()?.phase).toBe("Succeeded");
 });
+
+test.each([
+  ['{"enum":["A",2,true]}', {}, { enum: ["A", "2", "true"], default: "A" }],
+  ['{"description":"why","enum":["A","B"]}', { default: "B" }, {
+    enum: ["A", "B"],
+    default: "B",
+  }],
+  ['{"enum":[]}', {}, {}],
+  ['{"enum":[{}]}', {}, {}],
+  ['{"enum":"A"}', {}, {}],
+  ['say "enum"', {}, {}],
+])("a suspend step with the input %s offers choices", (value, input, shown) => {
+  const { node } = run(`
+entrypoint: main
+arguments: { parameters: [{ name: form, value: ${JSON.stringify(value)} }] }
+templates:
+  - name: main
+    steps: [[{ name: a, template: ask, arguments: { parameters: [{ name: p, value: "{{workflow.parameters.form}}" }] } }]]
+  - { name: ask, inputs: { parameters: [${
+    JSON.stringify({ name: "p", ...input })
+  }] }, suspend: {} }`);
+  expect(node("w[0].a")?.inputs?.parameters).toEqual([{ name: "p", value, ...input, ...shown }]);
+});

@@ -16,7 +16,7 @@ import type { Turn } from "../turn.ts";
 /** Gives a new suspend node its outputs and its timer. @throws {NodeFailure} when its duration is wrong */
 export function startSuspend(turn: Turn, node: NodeRecord, template: Template): void {
   const inputs = node.inputs?.parameters?.map(withEnumOfValue);
-  const outputs = openOutputs(template, inputs ?? []);
+  const outputs = openOutputs(template, node.inputs?.parameters ?? []);
   const { duration } = template.suspend ?? {};
   const waitMs = duration === undefined || duration === ""
     ? undefined
@@ -121,19 +121,26 @@ function openOutputs(template: Template, inputs: readonly Parameter[]): Outputs 
   return open.length === 0 ? undefined : { parameters: open };
 }
 
-/** A value `{"enum": [...]}` stands for the choices of a form. */
+/**
+ * A value that is a JSON object with `enum` stands for the choices of a form; the first of them is the default, unless the
+ * input has one.
+ */
 function withEnumOfValue(parameter: Parameter): Parameter {
-  if (parameter.value === undefined || !/^\s*\{\s*"enum"/.test(parameter.value)) return parameter;
+  const { value } = parameter;
+  if (value === undefined || !value.includes('"enum"')) return parameter;
+  let choices: unknown;
   try {
-    const parsed = JSON.parse(parameter.value) as { enum?: unknown };
-    if (!Array.isArray(parsed.enum)) return parameter;
-    return {
-      ...parameter,
-      enum: parsed.enum.map((one) => typeof one === "string" ? one : JSON.stringify(one)),
-    };
+    choices = (JSON.parse(value) as { enum?: unknown } | null)?.enum;
   } catch {
     return parameter;
   }
+  if (!Array.isArray(choices) || choices.length === 0) return parameter;
+  const texts: string[] = [];
+  for (const one of choices) {
+    if (typeof one === "object") return parameter;
+    texts.push(typeof one === "string" ? one : JSON.stringify(one));
+  }
+  return { ...parameter, enum: texts, default: parameter.default ?? texts[0] as string };
 }
 
 /** Outputs of a node with these values. @throws {Problem} FailedPrecondition when it does not expect one of them */
