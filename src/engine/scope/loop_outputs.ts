@@ -9,7 +9,7 @@ import { isLoop } from "./frame_steps.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
 
 /**
- * The outputs of the elements that succeeded.
+ * The outputs of the elements that succeeded. They are kept, so the group must have ended.
  * @throws {NodeFailure} when a result is not JSON
  */
 export function loopOutputs({ node, step }: { node: NodeRecord; step: StepLike }): LoopOutputs {
@@ -22,10 +22,8 @@ export function loopOutputs({ node, step }: { node: NodeRecord; step: StepLike }
     )
     .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
   const made = aggregateOf(elements.filter((element) => element.phase === "Succeeded"));
-  if (node.phase !== "Running" || memory.cursor >= (memory.calls?.length ?? Infinity)) {
-    memory.aggregates ??= new Map();
-    memory.aggregates.set(step.name, made);
-  }
+  memory.aggregates ??= new Map();
+  memory.aggregates.set(step.name, made);
   return made;
 }
 

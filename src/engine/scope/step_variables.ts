@@ -12,7 +12,7 @@ import { nodeWithOutputs } from "./attempts.ts";
 import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
 import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../live.ts";
-import type { NodeRecord } from "../records.ts";
+import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { resolveTemplate } from "./templates.ts";
 import { rfc3339 } from "./time_text.ts";
@@ -101,7 +101,7 @@ function memberOf(
     case "hostNodeName":
       return nodeWithOutputs(node).hostNodeName;
   }
-  if (producer.isLoop) return aggregate(producer, member);
+  if (producer.isLoop) return hasEnded(node) ? aggregate(producer, member) : undefined;
   const source = nodeWithOutputs(node);
   if (member === "exitCode") return source.outputs?.exitCode;
   if (member === "outputs.result") {
@@ -177,6 +177,7 @@ function absent(
 function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
   const members = ["id", "status", "startedAt", "finishedAt", "ip", "hostNodeName"];
   if (producer.isLoop) {
+    if (!hasEnded(producer.node)) return members;
     const { parameters } = loopOutputs(producer);
     return [
       ...members,

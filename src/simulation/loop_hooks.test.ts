@@ -1,0 +1,54 @@
+/** Loops whose steps have hooks: the hooks look at the loop while it runs. */
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { Simulation } from "./simulation.ts";
+
+const OUTPUTS = ["result", "parameters", "parameters.o"];
+
+/** The input of the step `b`, which comes after a loop `a` with hooks. */
+function inputOf(main: string, node: string): unknown {
+  const simulation = new Simulation({
+    rules: [{ node: "a", result: "1", parameters: { o: "v" } }],
+  });
+  const spec = parse(`
+entrypoint: main
+templates:
+  - { name: main, ${main} }
+  - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }
+  - { name: read, inputs: { parameters: [{ name: p }] }, container: { image: x } }
+  - { name: hook, inputs: { parameters: [{ name: p, default: none }] }, container: { image: x } }`);
+  simulation.submit(
+    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
+  );
+  for (let second = 0; second < 20; second++) {
+    simulation.settle();
+    simulation.tick();
+  }
+  simulation.settle();
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  return nodes.find(({ name }) => name === node)?.inputs?.parameters?.[0]?.value;
+}
+
+const loop = (
+  root: string,
+  hooks = `{ running: { template: hook, expression: '${root}.a.status == "Running"' } }`,
+) => `name: a, template: work, withItems: [x, z], hooks: ${hooks}`;
+const after = (root: string, extra = "") =>
+  `{ name: b, template: read, arguments: { parameters: [{ name: p, value: "${
+    OUTPUTS.map((name) => `{{${root}.a.outputs.${name}}}`).join(" ")
+  }" }] }${extra} }`;
+const ALL = '[1,1] [{"o":"v"},{"o":"v"}] ["v","v"]';
+
+test("what a loop leaves is complete, though a hook has looked at it before", () => {
+  expect(inputOf(`steps: [[{ ${loop("steps")} }], [${after("steps")}]]`, "w[1].b")).toBe(ALL);
+  const tasks = `[{ ${loop("tasks")} }, ${after("tasks", ", depends: a")}]`;
+  expect(inputOf(`dag: { tasks: ${tasks} }`, "w.b")).toBe(ALL);
+});
+
+test("the exit handler of a loop in a dag sees all of it", () => {
+  const exit =
+    `{ exit: { template: hook, arguments: { parameters: [{ name: p, value: "{{tasks.a.outputs.parameters.o}}" }] } },
+    early: { template: hook, expression: 'tasks.a.outputs.parameters.o != ""' } }`;
+  expect(inputOf(`dag: { tasks: [{ ${loop("tasks", exit)} }] }`, "w.a.onExit")).toBe('["v","v"]');
+});
