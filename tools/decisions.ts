@@ -73,6 +73,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "a task may have the name of an operator",
   },
   {
+    subject: "`failFast` of a template, and a step of it that may be attempted again",
+    reference: "The first attempt that fails ends the template; its retry node stays Running",
+    choice: "better",
+    sluice: "The step has failed when its last attempt has",
+    why:
+      "A retry strategy asks for further attempts, and a finished workflow must have no running nodes",
+    shown: "an attempt that is followed by another one is no failure for failFast",
+  },
+  {
     subject: "Daemon that ends while its group goes on",
     reference: "The workflow ends with nodes that are still Running or Pending",
     choice: "better",

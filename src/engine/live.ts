@@ -113,7 +113,7 @@ export interface GroupMemory {
   activePods: number;
   /** Pods, Steps and DAG nodes that are pending or running. */
   activeChildren: number;
-  /** Pods, Steps and DAG nodes that failed. */
+  /** Pods, Steps, DAG and retry nodes that failed, but for attempts. */
   unsuccessful: number;
   frame: Frame | undefined;
   /** Of a Steps node: the last group that somebody has looked at. */

@@ -13,7 +13,13 @@ import {
   type Nodes,
   ownerOf,
 } from "./live.ts";
-import { isExecutable, isTask, type NodeRecord, parseProgress } from "./records.ts";
+import {
+  isExecutable,
+  isFailedOrError,
+  isTask,
+  type NodeRecord,
+  parseProgress,
+} from "./records.ts";
 import { setId } from "./member_sets.ts";
 import { countWait, noWaits, type Waits } from "./waits.ts";
 
@@ -183,15 +189,17 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   const isPod = node.type === "Pod";
   const counts = isPod || node.type === "Steps" || node.type === "DAG";
+  // An attempt that failed may be followed by another one. Its retry node fails when there is none.
+  const canFail = node.type === "Retry" || (counts && node.role !== "attempt");
   if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
   if (isOpen && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
   if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
-  const around = counts ? boundaryOf(nodes, node) : undefined;
+  const around = counts || canFail ? boundaryOf(nodes, node) : undefined;
   if (around !== undefined) {
     const boundary = memoryOf(around);
-    if (isOpen) boundary.activeChildren += sign;
+    if (isOpen && counts) boundary.activeChildren += sign;
     if (isOpen && isPod && !isWaiting) boundary.activePods += sign;
-    if (node.phase === "Failed" || node.phase === "Error") boundary.unsuccessful += sign;
+    if (canFail && isFailedOrError(node)) boundary.unsuccessful += sign;
   }
   if (isExecutable(node.type) && node.progress !== undefined) {
     const [done, total] = parseProgress(node.progress);
