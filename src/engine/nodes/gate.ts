@@ -26,7 +26,11 @@ export function isGateOpen(
   const { failFast, parallelism } = frameOf(turn, boundary).template;
   if (failFast !== true && parallelism === undefined) return true;
   const count = memoryOf(boundary);
-  if (failFast === true && count.unsuccessful > 0) return false;
+  if (failFast === true && count.unsuccessful > 0) {
+    // This may have been the last thing that it waited for.
+    if (count.activeChildren === 0) wake(runtime, boundary);
+    return false;
+  }
   if (parallelism !== undefined && count[counted] >= parallelism) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;

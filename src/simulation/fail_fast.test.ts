@@ -1,0 +1,50 @@
+/** Templates with `failFast` end, whatever was the last thing inside them that failed or wanted to begin. */
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { Simulation } from "./simulation.ts";
+import type { TaskRule } from "./task_rule.ts";
+
+function statusOf(main: string, rules: TaskRule[]) {
+  const simulation = new Simulation({ rules });
+  const spec = parse(`
+entrypoint: main
+templates:
+  - { name: main, failFast: true, ${main} }
+  - { name: work, container: { image: x } }
+  - { name: again, retryStrategy: { limit: 2 }, container: { image: x } }`);
+  simulation.submit(
+    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
+  );
+  for (let second = 0; second < 30; second++) {
+    simulation.settle();
+    simulation.tick();
+  }
+  simulation.settle();
+  return simulation.view("w").status;
+}
+
+const ended = {
+  phase: "Failed",
+  message: "template has failed or errored children and failFast enabled",
+};
+
+test("an attempt that fails after another step is not followed by another attempt", () => {
+  const status = statusOf(
+    "dag: { tasks: [{ name: a, template: again }, { name: b, template: work }] }",
+    [{ node: "a", outcome: "Failed", after: 5 }, { node: "b", outcome: "Failed", after: 2 }],
+  );
+  expect(status).toMatchObject(ended);
+  expect(Object.values(status?.nodes ?? {}).map(({ name }) => name).sort())
+    .toEqual(["w", "w.a", "w.a(0)", "w.b"]);
+});
+
+test("a step whose hook has failed, and whose exit handler may no longer begin", () => {
+  const hooks =
+    `{ exit: { template: work }, run: { template: work, expression: 'steps.a.status == "Succeeded"' } }`;
+  const status = statusOf(
+    `steps: [[{ name: a, template: work, hooks: ${hooks} }]]`,
+    [{ node: "hooks", outcome: "Failed" }],
+  );
+  expect(status).toMatchObject(ended);
+});
