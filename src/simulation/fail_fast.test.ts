@@ -5,8 +5,8 @@ import { decodeManifest } from "../spec/schema/decode_manifest.ts";
 import { Simulation } from "./simulation.ts";
 import type { TaskRule } from "./task_rule.ts";
 
-function statusOf(main: string, rules: TaskRule[]) {
-  const simulation = new Simulation({ rules });
+function statusOf(main: string, rules: TaskRule[], isForgetful = false) {
+  const simulation = new Simulation({ rules, isForgetful });
   const spec = parse(`
 entrypoint: main
 templates:
@@ -48,3 +48,16 @@ test("a step whose hook has failed, and whose exit handler may no longer begin",
   );
   expect(status).toMatchObject(ended);
 });
+
+test.each([false, true])(
+  "its open group ends with it, with a restart after each turn: %s",
+  (isForgetful) => {
+    const status = statusOf(
+      "steps: [[{ name: a, template: work }], [{ name: b, template: work }], [{ name: c, template: work }]]",
+      [{ node: "b$", outcome: "Failed" }],
+      isForgetful,
+    );
+    const group = Object.values(status?.nodes ?? {}).find(({ name }) => name === "w[1]");
+    expect(group).toMatchObject(ended);
+  },
+);

@@ -3,8 +3,8 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
-import { type ExpandedCall, type Frame, memoryOf } from "../live.ts";
-import { releaseCalls } from "../runtime.ts";
+import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
+import { releaseCalls, wake } from "../runtime.ts";
 import { frameOf, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
@@ -32,11 +32,20 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
   const count = memoryOf(node);
   if (count.unsuccessful === 0) return false;
   if (count.activeChildren === 0) {
+    // After a restart everything is looked at, the outer nodes first. A group that is over ends as it would have without it.
+    if (membersOf(node).some((member) => member[LIVE].isQueued && isOpenGroup(member))) {
+      wake(turn.state.runtime, node);
+      return true;
+    }
     if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
     end(turn, node, "Failed", FAIL_FAST_TEXT);
     change(turn, node, { outbound: [] });
   }
   return true;
+}
+
+function isOpenGroup(node: NodeRecord): boolean {
+  return (node.type === "StepGroup" || node.type === "TaskGroup") && !hasEnded(node);
 }
 
 /**
