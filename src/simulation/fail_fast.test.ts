@@ -61,3 +61,23 @@ test.each([false, true])(
     expect(group).toMatchObject(ended);
   },
 );
+
+test("what still waits inside it ends with it, and leaves its locks to others", () => {
+  const lock = "synchronization: { mutexes: [{ name: m }] }";
+  const inner =
+    "[{ name: a, template: work }, { name: b, template: locked }, { name: c, template: wait }]";
+  const status = statusOf(
+    `steps: [[{ name: x, template: inner }, { name: z, template: last }]] }
+  - { name: inner, failFast: true, steps: [${inner}] }
+  - { name: locked, retryStrategy: { limit: 1 }, ${lock}, container: { image: x } }
+  - { name: wait, suspend: {} }
+  - { name: last, ${lock}, container: { image: x }`,
+    [{ node: "a$", outcome: "Failed" }, { node: "b", outcome: "Failed", after: 3 }],
+  );
+  const node = (name: string) =>
+    Object.values(status?.nodes ?? {}).find((one) => one.name === name);
+  for (const name of ["w[0].x", "w[0].x[0].b", "w[0].x[0].c"]) {
+    expect(node(name)).toMatchObject(ended);
+  }
+  expect(node("w[0].z")?.phase).toBe("Succeeded");
+});

@@ -1,6 +1,6 @@
 /** What Steps and DAG nodes have in common: they begin several calls, and end when all of them are done. */
 import type { StepLike } from "../../spec/manifest.ts";
-import { addNode, change, end } from "../change.ts";
+import { addNode, cancelTask, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
@@ -32,20 +32,34 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
   const count = memoryOf(node);
   if (count.unsuccessful === 0) return false;
   if (count.activeChildren === 0) {
-    // After a restart everything is looked at, the outer nodes first. A group that is over ends as it would have without it.
-    if (membersOf(node).some((member) => member[LIVE].isQueued && isOpenGroup(member))) {
+    // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
+    if (isSomethingWoken(node)) {
       wake(turn.state.runtime, node);
       return true;
     }
     if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
     end(turn, node, "Failed", FAIL_FAST_TEXT);
     change(turn, node, { outbound: [] });
+    endInside(turn, node);
   }
   return true;
 }
 
-function isOpenGroup(node: NodeRecord): boolean {
-  return (node.type === "StepGroup" || node.type === "TaskGroup") && !hasEnded(node);
+/** Ends what still waits inside a node that has ended: nobody would look at it again, and it may hold locks. */
+function endInside(turn: Turn, node: NodeRecord): void {
+  for (const member of membersOf(node)) {
+    endInside(turn, member);
+    if (hasEnded(member)) continue;
+    cancelTask(turn, member, FAIL_FAST_TEXT);
+    end(turn, member, "Failed", FAIL_FAST_TEXT);
+  }
+}
+
+/** Tells whether an open node inside this one is still to be looked at. */
+function isSomethingWoken(node: NodeRecord): boolean {
+  return membersOf(node).some((member) =>
+    (member[LIVE].isQueued && !hasEnded(member)) || isSomethingWoken(member)
+  );
 }
 
 /**
