@@ -63,8 +63,8 @@ function isSomethingWoken(node: NodeRecord): boolean {
 }
 
 /**
- * Begins the calls of a group in order, until the gate closes, or until one of them cannot be carried out or is itself a
- * group, which is then looked at first.
+ * Begins the calls of a group in order, until the gate closes, or until one of them is itself a group, which is then looked at
+ * first. In a step group also until one of them cannot be carried out: the group then ends.
  */
 export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord): void {
   const memory = memoryOf(group);
@@ -76,7 +76,7 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
     if (call === undefined) return;
     const existing = nodeByName(turn, call.name);
     if (existing === undefined) {
-      if (memory.firstFailed?.isErrored === true) return;
+      if (group.type === "StepGroup" && memory.firstFailed?.isErrored === true) return;
       links ??= { parents: [group.id] };
       const started = createWithoutRun(turn, boundary, group, call, links) ??
         startMember(turn, boundary, group, call, links);
