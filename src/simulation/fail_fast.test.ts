@@ -81,3 +81,14 @@ test("what still waits inside it ends with it, and leaves its locks to others", 
   }
   expect(node("w[0].z")?.phase).toBe("Succeeded");
 });
+
+test("a daemon that runs does not keep it open", () => {
+  const status = statusOf(
+    `steps: [[{ name: d, template: server }, { name: a, template: work }]] }
+  - { name: server, daemon: true, container: { image: x }`,
+    [{ node: "a$", outcome: "Failed", after: 3 }],
+  );
+  expect(status).toMatchObject(ended);
+  const daemon = Object.values(status?.nodes ?? {}).find(({ name }) => name === "w[0].d");
+  expect(daemon?.phase).toBe("Succeeded");
+});

@@ -28,7 +28,7 @@ export function isGateOpen(
   const count = memoryOf(boundary);
   if (failFast === true && count.unsuccessful > 0) {
     // This may have been the last thing that it waited for.
-    if (count.activeChildren === 0) wake(runtime, boundary);
+    if (!isAnyAtWork(turn, boundary)) wake(runtime, boundary);
     return false;
   }
   if (parallelism !== undefined && count[counted] >= parallelism) {
@@ -36,6 +36,17 @@ export function isGateOpen(
     return false;
   }
   return true;
+}
+
+/** Tells whether pods, Steps or DAG nodes inside a boundary are pending or running; a daemon that runs ends only with it. */
+export function isAnyAtWork({ state }: Turn, boundary: NodeRecord): boolean {
+  const { activeChildren } = memoryOf(boundary);
+  if (activeChildren === 0) return false;
+  let daemons = 0;
+  for (const id of state.runtime.daemons?.get(boundary.id) ?? []) {
+    if (state.nodes.get(id)?.type === "Pod") daemons++;
+  }
+  return activeChildren > daemons;
 }
 
 /** Tells whether the workflow's parallelism allows one more pod. If not, `waiter` is looked at again when it does. */

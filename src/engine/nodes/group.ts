@@ -12,6 +12,7 @@ import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, noteWork } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
+import { isAnyAtWork } from "./gate.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { newNode } from "./new_node.ts";
@@ -31,7 +32,7 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
   if (frameOf(turn, node).template.failFast !== true) return false;
   const count = memoryOf(node);
   if (count.unsuccessful === 0) return false;
-  if (count.activeChildren === 0) {
+  if (!isAnyAtWork(turn, node)) {
     // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
     if (isSomethingWoken(node)) {
       wake(turn.state.runtime, node);
