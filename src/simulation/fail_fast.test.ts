@@ -92,3 +92,18 @@ test("a daemon that runs does not keep it open", () => {
   const daemon = Object.values(status?.nodes ?? {}).find(({ name }) => name === "w[0].d");
   expect(daemon?.phase).toBe("Succeeded");
 });
+
+test("a retry node that may not attempt again gives its lock to a step that is still needed", () => {
+  const lock = "synchronization: { mutexes: [{ name: m }] }";
+  const status = statusOf(
+    `steps: [[{ name: a, template: work }, { name: b, template: locked }, { name: z, template: later }]] }
+  - { name: later, steps: [[{ name: p, template: pause }], [{ name: c, template: last }]] }
+  - { name: pause, suspend: { duration: 6s } }
+  - { name: locked, retryStrategy: { limit: 1 }, ${lock}, container: { image: x } }
+  - { name: last, ${lock}, container: { image: x }`,
+    [{ node: "a$", outcome: "Failed" }, { node: "b", outcome: "Failed", after: 3 }],
+  );
+  expect(status).toMatchObject(ended);
+  const node = Object.values(status?.nodes ?? {}).find(({ name }) => name === "w[0].z[1].c");
+  expect(node?.phase).toBe("Succeeded");
+});

@@ -23,19 +23,25 @@ export function isGateOpen(
   const { runtime } = turn.state;
   if (!isPlaceFree(turn, waiter)) return false;
   if (boundary === undefined) return true;
-  const { failFast, parallelism } = frameOf(turn, boundary).template;
-  if (failFast !== true && parallelism === undefined) return true;
-  const count = memoryOf(boundary);
-  if (failFast === true && count.unsuccessful > 0) {
+  if (isShut(turn, boundary)) {
     // This may have been the last thing that it waited for.
     if (!isAnyAtWork(turn, boundary)) wake(runtime, boundary);
     return false;
   }
-  if (parallelism !== undefined && count[counted] >= parallelism) {
+  const { parallelism } = frameOf(turn, boundary).template;
+  if (parallelism !== undefined && memoryOf(boundary)[counted] >= parallelism) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }
   return true;
+}
+
+export const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
+
+/** Tells whether nothing more will begin inside a boundary, because something has failed there. */
+export function isShut(turn: Turn, boundary: NodeRecord | undefined): boolean {
+  return boundary !== undefined && frameOf(turn, boundary).template.failFast === true &&
+    memoryOf(boundary).unsuccessful > 0;
 }
 
 /** Tells whether pods, Steps or DAG nodes inside a boundary are pending or running; a daemon that runs ends only with it. */

@@ -5,14 +5,14 @@ import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
 import { releaseCalls, wake } from "../runtime.ts";
-import { frameOf, type Links, memberCall, workOutCalls } from "../scope/call.ts";
+import { type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
 import { getOwner, nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn, noteWork } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
-import { isAnyAtWork } from "./gate.ts";
+import { FAIL_FAST_TEXT, isAnyAtWork, isShut } from "./gate.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { newNode } from "./new_node.ts";
@@ -22,16 +22,12 @@ import { beginIfUntouched, isUntouched, startCall } from "./start.ts";
 /** Calls to pass over between two looks at the clock. */
 const STRIDE = 256;
 
-const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
-
 /**
  * When the template asks for it, ends a Steps or DAG node after the failure of a child. True while nothing new may begin.
  * @param group the step group that is open
  */
 export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undefined): boolean {
-  if (frameOf(turn, node).template.failFast !== true) return false;
-  const count = memoryOf(node);
-  if (count.unsuccessful === 0) return false;
+  if (!isShut(turn, node)) return false;
   if (!isAnyAtWork(turn, node)) {
     // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
     if (isSomethingWoken(node)) {

@@ -5,7 +5,7 @@ import { change, end, setTimer } from "../change.ts";
 import { isTrue, scopeOf } from "../scope/expressions.ts";
 import { boundaryOf } from "../live.ts";
 import { uncheckedDurationMs } from "./duration.ts";
-import { isGateOpen } from "./gate.ts";
+import { FAIL_FAST_TEXT, isGateOpen, isShut } from "./gate.ts";
 import { checkTurn } from "../turn_budget.ts";
 import { isTransient } from "./transient.ts";
 import { attemptCount, firstAttempt, lastRetry, latestAttempt } from "../scope/attempts.ts";
@@ -56,7 +56,12 @@ export function retryIsDue(turn: Turn, node: NodeRecord): void {
 }
 
 function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
-  if (!isGateOpen(turn, boundaryOf(turn.state.nodes, node), node.id, "activePods")) return;
+  const boundary = boundaryOf(turn.state.nodes, node);
+  if (!isGateOpen(turn, boundary, node.id, "activePods")) {
+    // It would wait in vain, and may hold locks for which others wait.
+    if (isShut(turn, boundary)) end(turn, node, "Failed", FAIL_FAST_TEXT);
+    return;
+  }
   if (node.message !== undefined) change(turn, node, { message: undefined });
   try {
     checkTurn(turn);
