@@ -25,6 +25,7 @@ import { GlobalScope } from "./scope/workflow_variables.ts";
 import { hookNames, workflowHook } from "./scope/hook_definitions.ts";
 import { hookName } from "./scope/names.ts";
 import { startOutermost } from "./nodes/look.ts";
+import { beginIfUntouched } from "./nodes/start.ts";
 import { isFailure } from "./failure.ts";
 import { noteWork } from "./turn_budget.ts";
 import { report } from "./life/life.ts";
@@ -47,7 +48,7 @@ export function runWorkflowHooks(turn: Turn): boolean {
     if (hooked === undefined) {
       if (!holds(turn, hook.expression ?? "")) continue;
       hooked = startHook(turn, name, hook);
-    }
+    } else beginIfUntouched(turn, hooked);
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
   return areAllEnded;

@@ -52,3 +52,38 @@ test("the exit handler of a loop in a dag sees all of it", () => {
     early: { template: hook, expression: 'tasks.a.outputs.parameters.o != ""' } }`;
   expect(inputOf(`dag: { tasks: [{ ${loop("tasks", exit)} }] }`, "w.a.onExit")).toBe('["v","v"]');
 });
+
+test("failed hooks of a workflow and of its steps run again when it is submitted again with its results", () => {
+  const simulation = new Simulation({
+    rules: [{ node: "hooks|onExit", outcome: "Failed" }, { node: "b$", outcome: "Failed" }],
+  });
+  const hook = (expression: string) => `{ early: { template: work, expression: '${expression}' } }`;
+  const spec = parse(`
+entrypoint: main
+hooks: ${hook('workflow.status == "Running"')}
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, hooks: ${hook('steps.a.status == "Succeeded"')} }]
+      - [{ name: b, template: work, onExit: work }]
+  - { name: work, container: { image: x } }`);
+  const wait = () => {
+    for (let second = 0; second < 20; second++) {
+      simulation.settle();
+      simulation.tick();
+    }
+    simulation.settle();
+  };
+  simulation.submit(
+    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
+  );
+  wait();
+  simulation.rules.unshift({ node: "^x" });
+  simulation.resubmit("w", "x", { memoized: true });
+  wait();
+  const { phase, nodes = {} } = simulation.view("x").status ?? {};
+  expect(phase).toBe("Succeeded");
+  for (const name of ["x.hooks.early", "x[0].a.hooks.early", "x[1].b.onExit"]) {
+    expect(Object.values(nodes).find((node) => node.name === name)?.phase).toBe("Succeeded");
+  }
+});

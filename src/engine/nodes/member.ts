@@ -13,7 +13,7 @@ import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
 import { wake } from "../runtime.ts";
 import { findStep } from "../scope/frame_steps.ts";
-import { startCall } from "./start.ts";
+import { beginIfUntouched, startCall } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure } from "../failure.ts";
 import { isCompleted, isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
@@ -86,8 +86,8 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
         continue;
       }
       hooked = begin(turn, node, name, hook);
-      if (turn.state.runtime.opened.length > 0) return false;
-    }
+    } else beginIfUntouched(turn, hooked);
+    if (turn.state.runtime.opened.length > 0) return false;
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
   watch(turn, node, isWaiting && !isFulfilled(node));
@@ -99,7 +99,10 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   const hook = findHook(turn, step, "exit");
   if (hook === undefined || !isCompleted(node.phase)) return true;
   const known = nodeByName(turn, hookName(node.name, "exit"));
-  if (known !== undefined) return isFulfilled(known);
+  if (known !== undefined) {
+    beginIfUntouched(turn, known);
+    return isFulfilled(known);
+  }
   if (turn.state.specs.spec.shutdown === "Terminate") return true;
   const { expression } = hook;
   if (expression !== undefined && expression !== "" && !holds(turn, node, expression)) return true;
