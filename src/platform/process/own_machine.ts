@@ -1,6 +1,7 @@
 /** What this process knows of the others on its machine. */
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
 import process from "node:process";
 
 const MARK_LENGTH = 8;
@@ -12,8 +13,9 @@ const MARK_LENGTH = 8;
 export function machineMark(): string {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    const hash = createHash("sha256").update(`${boot} ${readlinkSync("/proc/self/ns/pid")}`);
-    return hash.digest("hex").slice(0, MARK_LENGTH);
+    // The name, because copies of a virtual machine may have one boot.
+    const parts = [boot, readlinkSync("/proc/self/ns/pid"), hostname()];
+    return createHash("sha256").update(parts.join(" ")).digest("hex").slice(0, MARK_LENGTH);
   } catch {
     return "";
   }
