@@ -6,6 +6,7 @@ import { decode } from "../../spec/schema/decode.ts";
 import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { metadataOf } from "../manifests.ts";
+import { INSTANCE_LABEL } from "./source.ts";
 
 /** kubectl's copy of the object. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
@@ -24,15 +25,21 @@ export function prepared(object: JsonObject, { isActive }: Activity): JsonObject
   return defined({
     apiVersion,
     kind,
-    metadata: defined({ name, namespace, labels, annotations: withoutCopy(annotations) }),
+    metadata: defined({
+      name,
+      namespace,
+      // The server assigns objects to no instance.
+      labels: without(labels, INSTANCE_LABEL),
+      annotations: without(annotations, LAST_APPLIED),
+    }),
     data,
     spec: isCron && !isActive ? { ...spec, suspend: true } : spec,
   }) as JsonObject;
 }
 
-function withoutCopy(annotations: JsonObject[string] | undefined): JsonObject | undefined {
-  if (!isJsonObject(annotations)) return undefined;
-  const { [LAST_APPLIED]: _copy, ...rest } = annotations;
+function without(given: JsonObject[string] | undefined, key: string): JsonObject | undefined {
+  if (!isJsonObject(given)) return undefined;
+  const { [key]: _left, ...rest } = given;
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
