@@ -17,7 +17,8 @@ import {
 import { ExprCompileError, ExprRuntimeError } from "../values/error.ts";
 import { queryJson } from "../jsonpath/jsonpath.ts";
 import { parseLabelSelector } from "../selectors/label_selector.ts";
-import { parseFieldSelector, parseWorkflowFieldSelector } from "../selectors/field_selector.ts";
+import { parseFieldSelector } from "../selectors/field_selector.ts";
+import { parseWorkflowFieldSelector } from "../selectors/workflow_field_selector.ts";
 import { compileRegex, MAX_PATTERN_SIZE } from "../values/regex.ts";
 import { regexSize } from "../values/regex_size.ts";
 import { RunContext } from "../values/run_context.ts";

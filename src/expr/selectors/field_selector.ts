@@ -1,11 +1,9 @@
 /**
- * Kubernetes field selectors (`path=value`, `==`, `!=`, joined with commas) and the extended form for lists of
- * workflows. The first operator splits a term; the value is everything after it up to the next comma. In a value, `\,`
- * stands for a comma, `\=` for `=` and `\\` for a backslash. Any other backslash and any further `=` stand for
- * themselves, so that ids such as base64 text need no escapes. Blanks count.
+ * Kubernetes field selectors (`path=value`, `==`, `!=`, joined with commas). The first operator splits a term; the value is
+ * everything after it up to the next comma. In a value, `\,` stands for a comma, `\=` for `=` and `\\` for a backslash. Any
+ * other backslash and any further `=` stand for themselves, so that ids such as base64 text need no escapes. Blanks count.
  */
 import { invalid } from "../../base/problem.ts";
-import { parseRequestTime } from "../values/request_time.ts";
 import { checkSelectorLength, checkTermCount } from "./limits.ts";
 
 /** One term of a field selector; `==` is read as `=`. */
@@ -55,56 +53,6 @@ export function holds({ operator, value }: FieldTerm, text: string | undefined):
   return ((text ?? "") === value) === (operator === "=");
 }
 
-/** What the field selector of a workflow list asks for; absent members ask for nothing. */
-export interface WorkflowFields {
-  namespace?: string;
-  notNamespace?: string;
-  name?: string;
-  notName?: string;
-  /** Epoch milliseconds; a workflow that started at this time is included. */
-  startedAfter?: number;
-  /** Epoch milliseconds; a workflow that started at this time is included. */
-  startedBefore?: number;
-  /** The answer says how many items come after the page. */
-  showRemaining?: boolean;
-}
-
-/**
- * Reads the field selector of a workflow list: `metadata.name`, `metadata.namespace`, `spec.startedAt` with `>` or `<`,
- * `ext.showRemainingItemCount`. A later term overrides an earlier one; an empty value asks for nothing.
- * @throws {Problem} InvalidArgument when a term is none of these, or a time or boolean can't be read
- */
-export function parseWorkflowFieldSelector(text: string): WorkflowFields {
-  checkSelectorLength("field selector", text);
-  const fields: WorkflowFields = {};
-  const take = (term: string, ...prefixes: string[]): string | undefined => {
-    const prefix = prefixes.find((prefix) => term.startsWith(prefix));
-    return prefix === undefined ? undefined : term.slice(prefix.length);
-  };
-  for (const term of text.split(",")) {
-    if (term === "") continue;
-    let value: string | undefined;
-    if ((value = take(term, "metadata.namespace==", "metadata.namespace=")) !== undefined) {
-      if (value !== "") fields.namespace = value;
-    } else if ((value = take(term, "metadata.namespace!=")) !== undefined) {
-      if (value !== "") fields.notNamespace = value;
-    } else if ((value = take(term, "metadata.name==", "metadata.name=")) !== undefined) {
-      if (value !== "") fields.name = value;
-    } else if ((value = take(term, "metadata.name!=")) !== undefined) {
-      if (value !== "") fields.notName = value;
-    } else if ((value = take(term, "spec.startedAt>")) !== undefined) {
-      fields.startedAfter = parseRequestTime(value);
-    } else if ((value = take(term, "spec.startedAt<")) !== undefined) {
-      fields.startedBefore = parseRequestTime(value);
-    } else if ((value = take(term, "ext.showRemainingItemCount=")) !== undefined) {
-      fields.showRemaining = parseBool(value);
-    } else {
-      throw invalid(`unsupported requirement ${term}`);
-    }
-  }
-  return fields;
-}
-
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   for (let at = 0; at <= text.length;) {
@@ -126,10 +74,4 @@ export function termEnd(text: string, from: number, mark = ","): number {
 
 function unescapeValue(text: string): string {
   return text.includes("\\") ? text.replace(/\\([\\,=])/g, "$1") : text;
-}
-
-function parseBool(text: string): boolean {
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
-  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  throw invalid(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
 }

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../base/problem.ts";
-import { matchesFields, parseFieldSelector, parseWorkflowFieldSelector } from "./field_selector.ts";
+import { matchesFields, parseFieldSelector } from "./field_selector.ts";
+import { parseWorkflowFieldSelector } from "./workflow_field_selector.ts";
 import { matchesLabels, parseLabelSelector } from "./label_selector.ts";
 import { matchesNode, parseNodeFieldSelector } from "./node_field_selector.ts";
 

@@ -3,7 +3,7 @@ import { isArchivedActor } from "../../actors/actor_ids.ts";
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
-import { parseWorkflowFieldSelector } from "../../expr/selectors/field_selector.ts";
+import { parseWorkflowFieldSelector } from "../../expr/selectors/workflow_field_selector.ts";
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { Turns } from "../../platform/turns.ts";

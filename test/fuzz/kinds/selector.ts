@@ -2,12 +2,10 @@
 import fc from "fast-check";
 import { Problem } from "../../../src/base/problem.ts";
 import { conditionHolds } from "../../../src/executors/resource/condition.ts";
-import {
-  parseFieldSelector,
-  parseWorkflowFieldSelector,
-} from "../../../src/expr/selectors/field_selector.ts";
+import { parseFieldSelector } from "../../../src/expr/selectors/field_selector.ts";
 import { matchesLabels, parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
 import { matchesNode } from "../../../src/expr/selectors/node_field_selector.ts";
+import { parseWorkflowFieldSelector } from "../../../src/expr/selectors/workflow_field_selector.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";
 import { EXPRESSION_BLOCK_MS, type FuzzKind } from "../kind.ts";
 import { joinPieces, type Piece, times } from "../pieces.ts";
