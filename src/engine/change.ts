@@ -111,6 +111,7 @@ export function dropRetrying(state: Turn["state"]): void {
 /** Members that a node has only until it ends. */
 const UNTIL_END = [
   ...["synchronizationStatus", "lock", "dueAt", "deadline", "deadlineMessage", "daemoned"],
+  "hasBegun",
 ] as const;
 
 /**

@@ -108,6 +108,8 @@ export interface NodeRecord {
   isLostDaemon?: boolean | undefined;
   /** It came with a status that was imported. */
   isImported?: boolean | undefined;
+  /** A Steps or DAG node of a copied tree that has begun. It stays pending until it ends. */
+  hasBegun?: boolean | undefined;
   /** Part of an exit handler or hook: survives a stop and the deadline of the workflow. */
   isExit?: boolean | undefined;
   /** What a callback has done to this suspend node. */
@@ -280,6 +282,18 @@ export function isFulfilled(node: Pick<NodeRecord, "phase" | "daemoned">): boole
 /** Tells whether a node has ended for good. */
 export function hasEnded(node: Pick<NodeRecord, "phase">): boolean {
   return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted";
+}
+
+/** Tells whether a node was copied from another workflow and has not begun in this one. */
+export function isUntouched(node: NodeRecord): boolean {
+  return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
+    node.starts === undefined && node.hasBegun !== true && node.type !== "Container" &&
+    node.type !== "Skipped";
+}
+
+/** Tells whether a Steps or DAG node is at work. */
+export function isBoundaryAtWork(node: NodeRecord): boolean {
+  return node.phase === "Running" || (node.phase === "Pending" && node.hasBegun === true);
 }
 
 /** Tells whether nodes of a type have a progress of their own, and not the sum of their children. */

@@ -17,6 +17,7 @@ import {
   isExecutable,
   isFailedOrError,
   isTask,
+  isUntouched,
   type NodeRecord,
   parseProgress,
 } from "./records.ts";
@@ -186,19 +187,21 @@ export function attach(nodes: Nodes, node: NodeRecord): void {
 /** Adds a node to the counters, or takes it out before it changes. */
 export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 1 | -1): void {
   const isOpen = node.phase === "Pending" || node.phase === "Running";
+  // A copy that has not begun may never begin: it must not take a place from others, nor be waited for.
+  const isAtWork = isOpen && !isUntouched(node);
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   const isPod = node.type === "Pod";
   const counts = isPod || node.type === "Steps" || node.type === "DAG";
   // An attempt that failed may be followed by another one. Its retry node fails when there is none.
   const canFail = node.type === "Retry" || (counts && node.role !== "attempt");
-  if (isPod && isOpen && !isWaiting) runtime.activePods += sign;
-  if (isOpen && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
+  if (isPod && isAtWork && !isWaiting) runtime.activePods += sign;
+  if (isAtWork && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
   if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
   const around = counts || canFail ? boundaryOf(nodes, node) : undefined;
   if (around !== undefined) {
     const boundary = memoryOf(around);
-    if (isOpen && counts) boundary.activeChildren += sign;
-    if (isOpen && isPod && !isWaiting) boundary.activePods += sign;
+    if (isAtWork && counts) boundary.activeChildren += sign;
+    if (isAtWork && isPod && !isWaiting) boundary.activePods += sign;
     if (canFail && isFailedOrError(node)) boundary.unsuccessful += sign;
   }
   if (isExecutable(node.type) && node.progress !== undefined) {
@@ -228,7 +231,7 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
 export function isCounted(patch: Partial<NodeRecord>): boolean {
   return "phase" in patch || "type" in patch || "boundary" in patch || "progress" in patch ||
     "lock" in patch || "synchronizationStatus" in patch || "daemoned" in patch ||
-    "isLostDaemon" in patch;
+    "isLostDaemon" in patch || "starts" in patch || "hasBegun" in patch;
 }
 
 /** Puts a node into the queue of those to look at, unless it is there. */

@@ -60,9 +60,11 @@ const STARTS: Readonly<Partial<Record<NodeType, Start>>> = {
   Plugin: startTask,
 };
 
+/** One of a copied tree keeps its phase until it ends. */
 function startBoundary(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
   keepFrame(node, work);
-  change(turn, node, { ...status, phase: "Running", startedAt: turn.env.now });
+  const begun: NodePatch = node.isImported === true ? { hasBegun: true } : { phase: "Running" };
+  change(turn, node, { ...status, ...begun, startedAt: turn.env.now });
   turn.state.runtime.opened.push(node);
 }
 

@@ -2,7 +2,7 @@
 import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
-import { hasEnded, isFailedOrError, type NodeRecord } from "../records.ts";
+import { hasEnded, isBoundaryAtWork, isFailedOrError, type NodeRecord } from "../records.ts";
 import {
   type DagMemory,
   type DagPlan,
@@ -34,11 +34,11 @@ import {
   succeed,
 } from "./group.ts";
 import { newNode } from "./new_node.ts";
-import { beginIfUntouched, isUntouched } from "./start.ts";
+import { beginIfUntouched } from "./start.ts";
 
 /** Continues a DAG node: finds the tasks that have become ready, and begins them. */
 export function evaluateDag(turn: Turn, node: NodeRecord): void {
-  if (node.phase !== "Running" && !isUntouched(node)) return;
+  if (!isBoundaryAtWork(node)) return;
   const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frameOf(turn, node));
   if (failFast(turn, node, undefined)) return;

@@ -2,7 +2,7 @@
 import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, cancelTask, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
-import { hasEnded, type NodeRecord } from "../records.ts";
+import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
 import { releaseCalls, wake } from "../runtime.ts";
 import { type Links, memberCall, workOutCalls } from "../scope/call.ts";
@@ -17,7 +17,7 @@ import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { newNode } from "./new_node.ts";
 import { collectOutputs } from "./outputs.ts";
-import { beginIfUntouched, isUntouched, startCall } from "./start.ts";
+import { beginIfUntouched, startCall } from "./start.ts";
 
 /** Calls to pass over between two looks at the clock. */
 const STRIDE = 256;

@@ -8,7 +8,7 @@ import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { lockKeys } from "../locks/keys.ts";
 import { boundaryOf } from "../live.ts";
-import { isExecutable, type NodeRecord } from "../records.ts";
+import { isExecutable, isUntouched, type NodeRecord } from "../records.ts";
 import {
   argumentsOf,
   type Call,
@@ -141,15 +141,7 @@ export function beginIfUntouched(turn: Turn, node: NodeRecord | undefined): void
   if (node !== undefined && isUntouched(node)) beginCopied(turn, node);
 }
 
-/** Tells whether a node was copied from another workflow and has not begun in this one. */
-export function isUntouched(node: NodeRecord): boolean {
-  return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
-    node.starts === undefined && node.type !== "Container" && node.type !== "Skipped";
-}
-
-/** Steps and DAG nodes of a copied tree keep their phase until they end. */
 function beginCopied(turn: Turn, node: NodeRecord): void {
-  if (node.type === "Steps" || node.type === "DAG") return;
   if (node.type === "StepGroup" || node.type === "TaskGroup") {
     change(turn, node, { phase: "Running", startedAt: turn.env.now });
     return;

@@ -2,7 +2,7 @@
 import { inOnePiece } from "../../base/flat_text.ts";
 import { addNode, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
-import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
+import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
 import { isLoop } from "../scope/frame_steps.ts";
@@ -21,11 +21,11 @@ import {
   succeed,
 } from "./group.ts";
 import { isTolerated } from "./member.ts";
-import { beginIfUntouched, isUntouched } from "./start.ts";
+import { beginIfUntouched } from "./start.ts";
 
 /** Continues a Steps node: with its next group, or with its end. */
 export function evaluateSteps(turn: Turn, node: NodeRecord): void {
-  if (node.phase !== "Running" && !isUntouched(node)) return;
+  if (!isBoundaryAtWork(node)) return;
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
   const { steps = [] } = frame.template;

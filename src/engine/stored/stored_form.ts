@@ -152,6 +152,7 @@ const NODE: Members<Omit<NodeRecord, typeof LIVE>> = {
   isTimedOut: isTruth,
   isLostDaemon: isTruth,
   isImported: isTruth,
+  hasBegun: isTruth,
   isExit: isTruth,
   callback: isRecord<CallbackNote>({ verb: isText, digest: isText }, ["verb", "digest"]),
 };

@@ -1,0 +1,86 @@
+/** Workflows that are submitted again with their results: what is left of the old tree comes to its end, in its order. */
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { Simulation } from "./simulation.ts";
+import type { TaskRule } from "./task_rule.ts";
+
+const LEAVES = `
+  - { name: work, container: { image: x } }
+  - { name: again, retryStrategy: { limit: 1 }, container: { image: x } }`;
+
+interface Seen {
+  phase: string;
+  /** Phases by the name of the node, without the name of the workflow. */
+  nodes: Map<string, string | undefined>;
+  simulation: Simulation;
+}
+
+/** Runs a workflow whose tasks fail as the rules say, submits it again, and waits until all tasks have succeeded. */
+function resubmitted(text: string, rules: TaskRule[], parameters: string[] = []): Seen {
+  const simulation = new Simulation({ rules });
+  const spec = parse(`entrypoint: main\n${text}${LEAVES}`);
+  simulation.submit(
+    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
+  );
+  wait(simulation);
+  simulation.rules.unshift({ node: "^x" });
+  simulation.resubmit("w", "x", { memoized: true, parameters });
+  wait(simulation);
+  const { phase = "", nodes = {} } = simulation.view("x").status ?? {};
+  const phases = Object.values(nodes).map((node) => [node.name.slice(1), node.phase] as const);
+  return { phase, nodes: new Map(phases), simulation };
+}
+
+function wait(simulation: Simulation): void {
+  for (let second = 0; second < 30; second++) {
+    simulation.settle();
+    simulation.tick();
+  }
+  simulation.settle();
+}
+
+test("attempts that are not repeated take no place from others", () => {
+  const { phase, simulation } = resubmitted(
+    `
+parallelism: 1
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: again }]
+      - [{ name: b, template: work }]`,
+    [{ node: "a", outcome: "Failed" }],
+  );
+  expect(phase).toBe("Succeeded");
+  expect(simulation.startsOf("x", "x[0].a(0)")).toBeUndefined();
+  expect(simulation.startsOf("x", "x[0].a(1)")).toBe(1);
+});
+
+test.each([
+  "steps: [[{ name: s, template: work }]]",
+  "dag: { tasks: [{ name: s, template: work }] }",
+])(
+  "earlier attempts, and exit handlers of steps that are yet to end, do not begin by themselves: %s",
+  (body) => {
+    const { phase, simulation } = resubmitted(
+      `
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, onExit: inner, continueOn: { failed: true } }]
+      - [{ name: b, template: outer }]
+  - { name: inner, ${body} }
+  - { name: outer, retryStrategy: { limit: 1 }, ${body} }`,
+      [{ outcome: "Failed" }],
+    );
+    expect(phase).toBe("Succeeded");
+    const s = body.startsWith("steps") ? "[0].s" : ".s";
+    expect(simulation.startsOf("x", `x[1].b(0)${s}`)).toBeUndefined();
+    expect(simulation.startsOf("x", `x[1].b(1)${s}`)).toBe(1);
+    expect(simulation.startsOf("x", `x[0].a.onExit${s}`)).toBe(1);
+    const { nodes = {} } = simulation.view("x").status ?? {};
+    const byName = (name: string) => Object.values(nodes).find((node) => node.name === name);
+    const begun = byName(`x[0].a.onExit${s}`)?.startedAt ?? "";
+    expect(begun >= (byName("x[0].a")?.finishedAt ?? "?")).toBe(true);
+  },
+);
