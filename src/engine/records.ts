@@ -287,8 +287,7 @@ export function hasEnded(node: Pick<NodeRecord, "phase">): boolean {
 /** Tells whether a node was copied from another workflow and has not begun in this one. */
 export function isUntouched(node: NodeRecord): boolean {
   return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
-    node.starts === undefined && node.hasBegun !== true && node.type !== "Container" &&
-    node.type !== "Skipped";
+    node.starts === undefined && node.hasBegun !== true && node.type !== "Container";
 }
 
 /** Tells whether a Steps or DAG node is at work. */

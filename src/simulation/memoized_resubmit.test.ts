@@ -84,3 +84,38 @@ templates:
     expect(begun >= (byName("x[0].a")?.finishedAt ?? "?")).toBe(true);
   },
 );
+
+const LOOP = `withItems: [1], `;
+
+test.each([
+  ["steps", "", "[0].s"],
+  ["steps", LOOP, "[0].s(0:1)"],
+  ["dag", "", ".s"],
+  ["dag", LOOP, ".s(0:1)"],
+  ["dag", `depends: p.Failed, `, ".s"],
+])(
+  "what did not run before is left out again, or runs when it may now: %s %s",
+  (body, extra, name) => {
+    const skipped = `name: s, template: again, ${extra}when: "{{workflow.parameters.run}} == yes"`;
+    const inner = body === "steps"
+      ? `steps: [[{ ${skipped} }], [{ name: t, template: work }]]`
+      : `dag: { tasks: [{ name: p, template: work }, { ${skipped} }, { name: t, template: work, depends: s || s.Omitted }] }`;
+    const text = `
+arguments: { parameters: [{ name: run, value: "no" }] }
+templates:
+  - name: main
+    steps: [[{ name: a, template: inner }], [{ name: b, template: work }]]
+  - { name: inner, ${inner} }`;
+    const rules: TaskRule[] = [{ node: "b$", outcome: "Failed" }];
+    const left = resubmitted(text, rules);
+    expect(left.phase).toBe("Succeeded");
+    expect(left.nodes.get(`[0].a${name}`)).toBe(
+      extra.startsWith("depends") ? "Omitted" : "Skipped",
+    );
+    const run = resubmitted(text, rules, ["run=yes"]);
+    expect(run.phase).toBe("Succeeded");
+    const isOmitted = extra.startsWith("depends");
+    expect(run.nodes.get(`[0].a${name}`)).toBe(isOmitted ? "Omitted" : "Succeeded");
+    expect(run.simulation.startsOf("x", `x[0].a${name}(0)`)).toBe(isOmitted ? undefined : 1);
+  },
+);

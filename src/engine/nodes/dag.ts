@@ -2,7 +2,13 @@
 import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
-import { hasEnded, isBoundaryAtWork, isFailedOrError, type NodeRecord } from "../records.ts";
+import {
+  hasEnded,
+  isBoundaryAtWork,
+  isFailedOrError,
+  isUntouched,
+  type NodeRecord,
+} from "../records.ts";
 import {
   type DagMemory,
   type DagPlan,
@@ -96,11 +102,14 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
     const task = dag.ready[dag.firstReady];
     if (task === undefined) break;
     const existing = nodeByName(turn, memberName(node.name, dag.plan.names[task] ?? ""));
-    beginIfUntouched(turn, existing);
-    if (dag.begun[task] === 0 && existing === undefined) {
+    // A copied task that did not run before may run now.
+    const isOpen = existing === undefined
+      ? dag.begun[task] === 0
+      : existing.type === "Skipped" && isUntouched(existing);
+    if (isOpen) {
       if (!beginTask(turn, node, frame, dag, task)) return;
       dag.begun[task] = 1;
-    }
+    } else beginIfUntouched(turn, existing);
     dag.firstReady++;
     if (turn.state.runtime.opened.length > 0) return;
   }
@@ -124,31 +133,31 @@ function beginTask(
   let calls: ExpandedCall[];
   try {
     if (!shouldRun(turn, frame, dag.plan, task, dependencies, links.after ?? [])) {
-      const omitted = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
+      const omitted = taskNode(turn, node, task, links, "Skipped");
       end(turn, omitted, "Omitted", "omitted: depends condition not met");
       return true;
     }
     calls = taskCalls(turn, node, frame, task);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    const failed = addNode(turn, taskNode(turn, node, task, links, "Skipped"));
+    const failed = taskNode(turn, node, task, links, "Skipped");
     end(turn, failed, "Error", error.message);
     return true;
   }
   const [only] = calls;
   if (only !== undefined && only.index === undefined) {
     if (createWithoutRun(turn, node, node, only, links) !== undefined) return true;
-    return startMember(turn, node, node, only, links) !== undefined;
+    const existing = nodeByName(turn, only.name);
+    beginIfUntouched(turn, existing);
+    return (existing ?? startMember(turn, node, node, only, links)) !== undefined;
   }
   const group = taskNode(turn, node, task, links, "TaskGroup");
-  group.role = "loop";
-  addNode(turn, group);
   keepCalls(turn, memoryOf(group), calls, () => [group.name]);
   turn.state.runtime.opened.push(group);
   return true;
 }
 
-/** A node for a task that runs no template itself. */
+/** The node of a task that runs no template itself: a new one, or that of a copied tree. */
 function taskNode(
   turn: Turn,
   node: NodeRecord,
@@ -157,10 +166,17 @@ function taskNode(
   type: "Skipped" | "TaskGroup",
 ): NodeRecord {
   const name = memberName(node.name, task.name);
+  const existing = nodeByName(turn, name);
+  const role = type === "TaskGroup" ? "loop" : "member";
+  if (existing !== undefined) {
+    change(turn, existing, { type, role, phase: "Running", startedAt: turn.env.now });
+    return existing;
+  }
   const call = memberCall(turn, node, node, { step: task, name }, links);
   const made = newNode(turn, call, type, "Running");
+  made.role = role;
   made.nodeFlag = {};
-  return made;
+  return addNode(turn, made);
 }
 
 /** @param ids of the dependencies' nodes */

@@ -82,6 +82,7 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
       // The node has its inputs now; a long loop should not keep them twice.
       call.arguments = undefined;
     } else {
+      if (existing.type === "Skipped") createWithoutRun(turn, boundary, group, call);
       beginIfUntouched(turn, existing);
       if (existing.isErrored === true) memory.firstFailed ??= existing;
       if (memory.cursor % STRIDE === STRIDE - 1) {
@@ -140,16 +141,21 @@ export function createWithoutRun(
   call: ExpandedCall,
   links?: Links,
 ): NodeRecord | undefined {
-  const message = call.error ?? call.skip;
-  if (message === undefined) return undefined;
+  if (call.error === undefined && call.skip === undefined) return undefined;
   const existing = nodeByName(turn, call.name);
-  if (existing !== undefined) return existing;
+  if (existing !== undefined) {
+    if (existing.type === "Skipped" && isUntouched(existing)) leaveOut(turn, existing, call);
+    return existing;
+  }
   const whole = memberCall(turn, boundary, owner, call, links ?? { parents: [owner.id] });
   const node = newNode(turn, whole, "Skipped", "Running");
   node.nodeFlag = {};
-  addNode(turn, node);
-  end(turn, node, call.error === undefined ? "Skipped" : "Error", message);
+  leaveOut(turn, addNode(turn, node), call);
   return node;
+}
+
+function leaveOut(turn: Turn, node: NodeRecord, { error, skip }: ExpandedCall): void {
+  end(turn, node, error === undefined ? "Skipped" : "Error", error ?? skip);
 }
 
 /** Tells whether every member of a group is done. */

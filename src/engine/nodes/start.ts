@@ -2,7 +2,7 @@
  * Begins a call: finds the template, resolves the inputs, passes the gate, and creates the node. From then on the node
  * looks after itself. A call that cannot begin becomes a node with the error.
  */
-import type { Inputs } from "../../spec/manifest.ts";
+import type { Inputs, NodeType } from "../../spec/manifest.ts";
 import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
@@ -15,6 +15,7 @@ import {
   callOf,
   fillWork,
   findWork,
+  type Work,
   workOf,
   type WrittenWork,
 } from "../scope/call.ts";
@@ -67,8 +68,7 @@ function checkDepth(turn: Turn, call: Call): void {
 function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
   const work = fillWork(turn, found, inputs);
   const { template } = work;
-  const isRetried = retryStrategyOf(turn, template) !== undefined;
-  const type = isRetried ? "Retry" : getBodyType(work);
+  const type = typeOf(turn, work);
   const keys = lockKeys(turn, template.synchronization);
   // Before the node exists: a cache that is not loaded yet must leave nothing behind.
   const memo = findMemo(turn, template);
@@ -85,6 +85,11 @@ function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
   });
   askForLocks(turn, holderOf(turn, node), keys);
   return node;
+}
+
+/** The type of a node that runs a template, with retries if it asks for them. @throws {NodeFailure} */
+function typeOf(turn: Turn, work: Work): NodeType {
+  return retryStrategyOf(turn, work.template) === undefined ? getBodyType(work) : "Retry";
 }
 
 function giveInputs(node: NodeRecord, inputs: Inputs): void {
@@ -152,9 +157,12 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
     const inputs = resolveInputs(turn, found.written, given, found.variables);
     const work = fillWork(turn, found, inputs);
     const memo = findMemo(turn, work.template);
+    // A step that did not run before may run now.
+    const type = node.type === "Skipped" ? typeOf(turn, work) : node.type;
     change(turn, node, {
+      type,
       inputs: Object.keys(inputs).length === 0 ? undefined : inputs,
-      ...(isExecutable(node.type) ? { progress: node.progress ?? "0/1" } : {}),
+      ...(isExecutable(type) ? { progress: node.progress ?? "0/1" } : {}),
       ...(work.call.isExit ? { isExit: true } : {}),
     });
     begin(turn, node, work, memo);
