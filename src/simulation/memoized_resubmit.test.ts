@@ -24,7 +24,7 @@ function resubmitted(text: string, rules: TaskRule[], parameters: string[] = [])
     decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
   );
   wait(simulation);
-  simulation.rules.unshift({ node: "^x" });
+  simulation.rules.unshift({ node: "^x", result: "[1,2]" });
   simulation.resubmit("w", "x", { memoized: true, parameters });
   wait(simulation);
   const { phase = "", nodes = {} } = simulation.view("x").status ?? {};
@@ -119,3 +119,43 @@ templates:
     expect(run.simulation.startsOf("x", `x[0].a${name}(0)`)).toBe(isOmitted ? undefined : 1);
   },
 );
+
+test.each(["steps: [[{ LOOP }]]", "dag: { tasks: [{ LOOP }] }"])(
+  "a loop runs with other items than before: %s",
+  (body) => {
+    const loop =
+      `name: s, template: work, onExit: work, withParam: "{{workflow.parameters.items}}"`;
+    const { phase, nodes } = resubmitted(
+      `
+arguments: { parameters: [{ name: items, value: "[1,2,3]" }] }
+templates:
+  - { name: main, ${body.replace("LOOP", loop)} }`,
+      [{ node: "\\(1:2\\)$|\\(2:3\\)$|onExit", outcome: "Failed" }],
+      ["items=[1,4,5]"],
+    );
+    expect(phase).toBe("Succeeded");
+    const s = body.startsWith("steps") ? "[0].s" : ".s";
+    expect([...nodes].filter(([name]) => /\(.*\)$/.test(name)).sort()).toEqual([
+      [`${s}(0:1)`, "Skipped"],
+      [`${s}(1:2)`, "Skipped"],
+      [`${s}(1:4)`, "Succeeded"],
+      [`${s}(2:3)`, "Skipped"],
+      [`${s}(2:5)`, "Succeeded"],
+    ]);
+  },
+);
+
+test("a loop with hooks that was done before is not worked out before what it refers to", () => {
+  const { phase, nodes } = resubmitted(
+    `
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, continueOn: { failed: true } }]
+      - [{ name: b, template: work, withParam: "{{steps.a.outputs.result}}", onExit: work }]
+      - [{ name: c, template: work }]`,
+    [{ node: "a$", outcome: "Failed", result: "[1]" }, { node: "c$", outcome: "Failed" }],
+  );
+  expect(phase).toBe("Succeeded");
+  expect(nodes.get("[1].b(1:2)")).toBe("Succeeded");
+});

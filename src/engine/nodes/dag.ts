@@ -228,9 +228,8 @@ export function startElements(turn: Turn, group: NodeRecord): void {
   if (hasEnded(group) || hasEnded(node)) return;
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
-  const { cursor, calls = [], doneCount } = memoryOf(group);
-  // Hooks of the loop itself do not count.
-  if (cursor < calls.length || doneCount < calls.length) return;
+  const { cursor, calls = [] } = memoryOf(group);
+  if (cursor < calls.length || !areMembersDone(group)) return;
   let phase: NodePhase = "Succeeded";
   for (const element of elementsOf(group)) {
     if (isFailedOrError(element)) phase = element.phase;

@@ -5,7 +5,7 @@ import { isFailure } from "../failure.ts";
 import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
 import { releaseCalls, wake } from "../runtime.ts";
-import { type Links, memberCall, workOutCalls } from "../scope/call.ts";
+import { findExpandedCall, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
 import { getOwner, nodeByName } from "../tree.ts";
@@ -113,11 +113,22 @@ export function openBoundary(
   if (memoryOf(group).calls !== undefined) return node;
   try {
     workOutCalls(turn, node, group);
+    endUncalled(turn, group);
     return node;
   } catch (error) {
     if (!isFailure(error)) throw error;
     end(turn, group, "Error", reasonOf(error));
     return undefined;
+  }
+}
+
+/** Ends what was copied from another workflow, whose loop had other items. */
+function endUncalled(turn: Turn, group: NodeRecord): void {
+  for (const member of membersOf(group)) {
+    if (member.role !== "member" || !isUntouched(member)) continue;
+    if (findExpandedCall(turn, member) !== undefined) continue;
+    change(turn, member, { type: "Skipped" });
+    end(turn, member, "Skipped", "the loop has no such item any more");
   }
 }
 

@@ -3,7 +3,7 @@
  * ended. Begins the hooks, each at most once.
  */
 import type { StepLike } from "../../spec/manifest.ts";
-import { expandedCallOf, frameOf, hookArguments, hookCall } from "../scope/call.ts";
+import { findExpandedCall, frameOf, hookArguments, hookCall } from "../scope/call.ts";
 import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { watch } from "../change.ts";
@@ -16,13 +16,21 @@ import { findStep } from "../scope/frame_steps.ts";
 import { beginIfUntouched, startCall } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure } from "../failure.ts";
-import { isCompleted, isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
+import {
+  isCompleted,
+  isFailedOrError,
+  isFulfilled,
+  isUntouched,
+  type NodeRecord,
+} from "../records.ts";
 import type { Turn } from "../turn.ts";
 
 /** Looks at a step, task or loop element after a change, and tells its owner when it is done. */
 export function lookAtMember(turn: Turn, node: NodeRecord): void {
-  if (node.owner === undefined || node[LIVE].isDone || !isDone(turn, node)) return;
+  if (node.owner === undefined || node[LIVE].isDone) return;
   const owner = getOwner(turn, node);
+  // What a copied tree passes on may not be known before its groups begin.
+  if (isUntouched(node) || isUntouched(owner) || !isDone(turn, node)) return;
   const memory = memoryOf(owner);
   node[LIVE].isDone = true;
   memory.doneCount++;
@@ -62,7 +70,7 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   if (node.role === "member" && isLoopElementOfDag(turn, node)) {
     return { ...written, hooks: {}, onExit: "" };
   }
-  return node.index === undefined ? written : expandedCallOf(turn, node).step;
+  return node.index === undefined ? written : findExpandedCall(turn, node)?.step;
 }
 
 function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {

@@ -7,7 +7,7 @@ import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { lockKeys } from "../locks/keys.ts";
-import { boundaryOf } from "../live.ts";
+import { boundaryOf, membersOf } from "../live.ts";
 import { isExecutable, isUntouched, type NodeRecord } from "../records.ts";
 import {
   argumentsOf,
@@ -19,6 +19,7 @@ import {
   workOf,
   type WrittenWork,
 } from "../scope/call.ts";
+import { wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import { beginEvaluation } from "../scope/expressions.ts";
 import { resolveInputs } from "../scope/inputs.ts";
@@ -143,7 +144,9 @@ export function beginLocked(turn: Turn, node: NodeRecord): void {
 
 /** Begins a node of a copied tree, unless it has begun. */
 export function beginIfUntouched(turn: Turn, node: NodeRecord | undefined): void {
-  if (node !== undefined && isUntouched(node)) beginCopied(turn, node);
+  if (node === undefined || !isUntouched(node)) return;
+  beginCopied(turn, node);
+  for (const member of membersOf(node)) wake(turn.state.runtime, member);
 }
 
 function beginCopied(turn: Turn, node: NodeRecord): void {

@@ -249,26 +249,29 @@ export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Cal
 
 /** The expanded step or task behind a member. */
 export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
+  const found = findExpandedCall(turn, node);
+  if (found === undefined) throw new NodeFailure(`step ${node.step ?? node.name} not found`);
+  return found;
+}
+
+/** The same; undefined for an element of a copied tree whose loop has no such item any more. */
+export function findExpandedCall(turn: Turn, node: NodeRecord): ExpandedCall | undefined {
   const owner = getOwner(turn, node);
   const boundary = getBoundary(turn, node);
   const frame = frameOf(turn, boundary);
-  let found: ExpandedCall | undefined;
   if (owner.type === "DAG") {
-    found = taskCalls(turn, boundary, frame, getTask(frame, node.step))
+    return taskCalls(turn, boundary, frame, getTask(frame, node.step))
       .find((call) => call.name === node.name);
-  } else {
-    const memory = memoryOf(owner);
-    let { calls } = memory;
-    if (calls === undefined) {
-      calls = workOutCalls(turn, boundary, owner);
-      // The nodes already have the arguments.
-      releaseCalls(turn.state.runtime, memory);
-    }
-    memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
-    found = memory.callsByName.get(node.name);
   }
-  if (found === undefined) throw new NodeFailure(`step ${node.step ?? node.name} not found`);
-  return found;
+  const memory = memoryOf(owner);
+  let { calls } = memory;
+  if (calls === undefined) {
+    calls = workOutCalls(turn, boundary, owner);
+    // The nodes already have the arguments.
+    releaseCalls(turn.state.runtime, memory);
+  }
+  memory.callsByName ??= new Map(calls.map((call) => [call.name, call]));
+  return memory.callsByName.get(node.name);
 }
 
 /** Works out the calls of a step group, or of the group of a loop, and keeps them. @throws as {@link groupCalls} */
