@@ -159,3 +159,21 @@ templates:
   expect(phase).toBe("Succeeded");
   expect(nodes.get("[1].b(1:2)")).toBe("Succeeded");
 });
+
+test("the exit handler of a task that could not begin is left out with it", () => {
+  const { phase, nodes } = resubmitted(
+    `
+onExit: again
+arguments: { parameters: [{ name: items, value: "no list" }] }
+templates:
+  - name: main
+    dag: { tasks: [
+      { name: a, template: work },
+      { name: b, template: work, withParam: "{{workflow.parameters.items}}", onExit: work }] }
+`,
+    [{ node: "b.onExit", outcome: "Failed" }],
+    ["items=[1]"],
+  );
+  expect(phase).toBe("Succeeded");
+  expect(nodes.get(".b.onExit")).toBe("Succeeded");
+});

@@ -87,10 +87,14 @@ export function withResults(
     return node === undefined ? id : nodeId(name, newName(node.name));
   };
   const kept: Record<string, NodeStatus> = {};
+  const leftOut = new Set<string>();
+  for (const node of Object.values(nodes)) {
+    if (isSkippedInVain(node, nodes)) leftOut.add(node.name);
+  }
   for (const node of Object.values(nodes)) {
     if (node.name.startsWith(`${oldName}.onExit`)) continue;
-    const fresh = renew(node, nodes, env);
-    if (fresh === undefined) continue;
+    if (leftOut.has(node.name) || isInHookOf(leftOut, node.name)) continue;
+    const fresh = renew(node, env);
     const id = newId(node.id);
     kept[id] = {
       ...fresh,
@@ -122,12 +126,16 @@ export function withResults(
 
 const PODS = new Set(["Pod", "HTTP", "Plugin", "Container"]);
 
-/** A node for the new tree; undefined when it is left out. */
-function renew(
-  node: NodeStatus,
-  nodes: Record<string, NodeStatus>,
-  env: EngineEnv,
-): NodeStatus | undefined {
+/** Tells whether a node is in a hook or exit handler of one of these nodes: it would be nobody's, and begins anew with them. */
+function isInHookOf(names: ReadonlySet<string>, name: string): boolean {
+  for (const { index } of name.matchAll(/\.(?:onExit|hooks\.)/g)) {
+    if (names.has(name.slice(0, index))) return true;
+  }
+  return false;
+}
+
+/** A node for the new tree. */
+function renew(node: NodeStatus, env: EngineEnv): NodeStatus {
   const isFailed = node.phase === "Failed" || node.phase === "Error";
   const now = rfc3339(env.now);
   const { message: _message, ...rest } = node;
@@ -141,7 +149,6 @@ function renew(
       finishedAt: now,
     };
   }
-  if (node.type === "Skipped" && !hasSucceededBelow(node, nodes)) return undefined;
   const isPod = PODS.has(node.type);
   return {
     ...rest,
@@ -149,6 +156,11 @@ function renew(
     startedAt: isPod && isFailed ? null : now,
     finishedAt: isPod && isFailed ? null : now,
   };
+}
+
+/** Tells whether a node was skipped, and nothing after it has succeeded. */
+function isSkippedInVain(node: NodeStatus, nodes: Record<string, NodeStatus>): boolean {
+  return node.type === "Skipped" && !hasSucceededBelow(node, nodes);
 }
 
 function hasSucceededBelow(node: NodeStatus, nodes: Record<string, NodeStatus>): boolean {
