@@ -177,3 +177,30 @@ templates:
   expect(phase).toBe("Succeeded");
   expect(nodes.get(".b.onExit")).toBe("Succeeded");
 });
+
+test("nodes that run again wait for their locks", () => {
+  const { phase, simulation, nodes } = resubmitted(
+    `
+templates:
+  - name: main
+    steps: [[{ name: a, template: one }, { name: b, template: one }, { name: c, template: all }]]
+  - name: one
+    synchronization: { mutexes: [{ name: m }] }
+    container: { image: x }
+  - name: all
+    synchronization: { mutexes: [{ name: m }] }
+    steps: [[{ name: s, template: work }]]`,
+    [{ node: "^w", outcome: "Failed" }],
+  );
+  expect(phase).toBe("Succeeded");
+  expect(nodes.get("[0].c[0].s")).toBe("Succeeded");
+  const shown = Object.values(simulation.view("x").status?.nodes ?? {});
+  const times = shown.filter(({ type }) => type === "Pod").map((node) => [
+    node.startedAt ?? "",
+    node.finishedAt ?? "",
+  ]).sort();
+  expect(times).toHaveLength(3);
+  for (const [at, [begun = ""]] of times.entries()) {
+    expect(begun >= (times[at - 1]?.[1] ?? "")).toBe(true);
+  }
+});

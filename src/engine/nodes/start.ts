@@ -5,6 +5,7 @@
 import type { Inputs, NodeType } from "../../spec/manifest.ts";
 import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
+import type { LockKey } from "../effect.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { lockKeys } from "../locks/keys.ts";
 import { boundaryOf, membersOf } from "../live.ts";
@@ -76,16 +77,17 @@ function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
   const node = newNode(turn, work.call, type, "Pending", template);
   giveInputs(node, inputs);
   addNode(turn, node);
-  if (keys.length === 0) {
-    begin(turn, node, work, memo);
-    return node;
-  }
+  if (keys.length === 0) begin(turn, node, work, memo);
+  else waitForLocks(turn, node, keys);
+  return node;
+}
+
+function waitForLocks(turn: Turn, node: NodeRecord, keys: LockKey[]): void {
   change(turn, node, {
     lock: { isHeld: false, keys },
     synchronizationStatus: { waiting: keys[0]?.key ?? "" },
   });
   askForLocks(turn, holderOf(turn, node), keys);
-  return node;
 }
 
 /** The type of a node that runs a template, with retries if it asks for them. @throws {NodeFailure} */
@@ -159,6 +161,7 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
     const given = argumentsOf(turn, node);
     const inputs = resolveInputs(turn, found.written, given, found.variables);
     const work = fillWork(turn, found, inputs);
+    const keys = node.role === "attempt" ? [] : lockKeys(turn, work.template.synchronization);
     const memo = findMemo(turn, work.template);
     // A step that did not run before may run now.
     const type = node.type === "Skipped" ? typeOf(turn, work) : node.type;
@@ -168,7 +171,8 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
       ...(isExecutable(type) ? { progress: node.progress ?? "0/1" } : {}),
       ...(work.call.isExit ? { isExit: true } : {}),
     });
-    begin(turn, node, work, memo);
+    if (keys.length === 0) begin(turn, node, work, memo);
+    else waitForLocks(turn, node, keys);
   } catch (error) {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);
