@@ -178,13 +178,16 @@ export function stopDaemons(turn: Turn, boundary: string): void {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
     cancelTask(turn, daemon, "daemon is not needed any more");
+    const { lock } = daemon;
     // Not `end`: a daemon already counts as ended, and keeps what it reported.
     change(turn, daemon, {
       daemoned: undefined,
       phase: "Succeeded",
       finishedAt: turn.env.now,
       progress: fullProgress(daemon.progress),
+      ...(lock === undefined ? {} : { lock: undefined }),
     });
+    if (lock !== undefined) releaseLocks(turn, holderOf(turn, daemon));
   }
 }
 
