@@ -200,5 +200,6 @@ test("when processes end at once, the parent ends with their status", async () =
   );
   expect(stdout).toContain("/nowhere/");
   expect(stdout).toContain("giving up");
-  expect(status).toBe(1);
+  // That of a wrong setting.
+  expect(status).toBe(2);
 });
