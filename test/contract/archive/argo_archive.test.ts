@@ -143,7 +143,8 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
     const [archive = open()] = replicas;
     await expect.poll(async () => (await archive.fillProgress()).rounds, { timeout: 20_000 })
       .toBeGreaterThan(0);
-    expect(told).toBeGreaterThan(0);
+    // The replica that has filled it tells so after it has noted it.
+    await expect.poll(() => told, { timeout: 20_000 }).toBeGreaterThan(0);
     expect((await walk(archive, { withoutObjects: true }, 1_000)).length).toBe(
       ours(rowsOf(3_000)).length,
     );
