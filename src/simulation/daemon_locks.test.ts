@@ -1,25 +1,16 @@
 /** Daemons that hold locks. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 test("a daemon that is not needed any more gives its lock back", () => {
-  const simulation = new Simulation({});
-  const spec = parse(`
+  const spec = `
 entrypoint: main
 onExit: work
 templates:
   - name: main
     steps: [[{ name: d, template: daemon }]]
   - { name: daemon, daemon: true, container: { image: x }, synchronization: { mutexes: [{ name: m }] } }
-  - { name: work, container: { image: x }, synchronization: { mutexes: [{ name: m }] } }`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  for (let second = 0; second < 10; second++) {
-    simulation.settle();
-    simulation.tick();
-  }
+  - { name: work, container: { image: x }, synchronization: { mutexes: [{ name: m }] } }`;
+  const simulation = simulateWorkflow(spec, 10);
   expect(simulation.view("w").status?.phase).toBe("Succeeded");
 });

@@ -1,27 +1,16 @@
 /** Templates with `failFast` end, whatever was the last thing inside them that failed or wanted to begin. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 function statusOf(main: string, rules: TaskRule[], isForgetful = false) {
-  const simulation = new Simulation({ rules, isForgetful });
-  const spec = parse(`
+  const spec = `
 entrypoint: main
 templates:
   - { name: main, failFast: true, ${main} }
   - { name: work, container: { image: x } }
-  - { name: again, retryStrategy: { limit: 2 }, container: { image: x } }`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  for (let second = 0; second < 30; second++) {
-    simulation.settle();
-    simulation.tick();
-  }
-  simulation.settle();
-  return simulation.view("w").status;
+  - { name: again, retryStrategy: { limit: 2 }, container: { image: x } }`;
+  return simulateWorkflow(spec, 30, { rules, isForgetful }).view("w").status;
 }
 
 const ended = {

@@ -1,25 +1,15 @@
 /** Loops of a dag whose elements cannot be carried out. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 function statusOf(templates: string) {
-  const simulation = new Simulation({ rules: [] });
-  const spec = parse(`
+  const spec = `
 entrypoint: main
 templates:
   - { name: main, dag: { tasks: [{ name: a, template: one, withItems: [x, bad_key, z], arguments: { parameters: [{ name: p, value: "{{item}}" }] } }, { name: b, template: last, depends: a.Errored }] } }
   - { name: last, container: { image: x } }
-${templates}`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  for (let second = 0; second < 20; second++) {
-    simulation.settle();
-    simulation.tick();
-  }
-  return simulation.view("w").status;
+${templates}`;
+  return simulateWorkflow(spec, 20).view("w").status;
 }
 
 test.each([

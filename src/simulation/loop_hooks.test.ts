@@ -1,31 +1,20 @@
 /** Loops whose steps have hooks: the hooks look at the loop while it runs. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 const OUTPUTS = ["result", "parameters", "parameters.o"];
 
 /** The input of the step `b`, which comes after a loop `a` with hooks. */
 function inputOf(main: string, node: string): unknown {
-  const simulation = new Simulation({
-    rules: [{ node: "a", result: "1", parameters: { o: "v" } }],
-  });
-  const spec = parse(`
+  const rules = [{ node: "a", result: "1", parameters: { o: "v" } }];
+  const spec = `
 entrypoint: main
 templates:
   - { name: main, ${main} }
   - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }
   - { name: read, inputs: { parameters: [{ name: p }] }, container: { image: x } }
-  - { name: hook, inputs: { parameters: [{ name: p, default: none }] }, container: { image: x } }`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  for (let second = 0; second < 20; second++) {
-    simulation.settle();
-    simulation.tick();
-  }
-  simulation.settle();
+  - { name: hook, inputs: { parameters: [{ name: p, default: none }] }, container: { image: x } }`;
+  const simulation = simulateWorkflow(spec, 20, { rules });
   const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
   return nodes.find(({ name }) => name === node)?.inputs?.parameters?.[0]?.value;
 }
@@ -54,11 +43,12 @@ test("the exit handler of a loop in a dag sees all of it", () => {
 });
 
 test("failed hooks of a workflow and of its steps run again when it is submitted again with its results", () => {
-  const simulation = new Simulation({
-    rules: [{ node: "hooks|onExit", outcome: "Failed" }, { node: "b$", outcome: "Failed" }],
-  });
+  const rules = [{ node: "hooks|onExit", outcome: "Failed" }, {
+    node: "b$",
+    outcome: "Failed",
+  }] as const;
   const hook = (expression: string) => `{ early: { template: work, expression: '${expression}' } }`;
-  const spec = parse(`
+  const spec = `
 entrypoint: main
 hooks: ${hook('workflow.status == "Running"')}
 templates:
@@ -66,21 +56,11 @@ templates:
     steps:
       - [{ name: a, template: work, hooks: ${hook('steps.a.status == "Succeeded"')} }]
       - [{ name: b, template: work, onExit: work }]
-  - { name: work, container: { image: x } }`);
-  const wait = () => {
-    for (let second = 0; second < 20; second++) {
-      simulation.settle();
-      simulation.tick();
-    }
-    simulation.settle();
-  };
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  wait();
+  - { name: work, container: { image: x } }`;
+  const simulation = simulateWorkflow(spec, 20, { rules });
   simulation.rules.unshift({ node: "^x" });
   simulation.resubmit("w", "x", { memoized: true });
-  wait();
+  passTime(simulation, 20);
   const { phase, nodes = {} } = simulation.view("x").status ?? {};
   expect(phase).toBe("Succeeded");
   for (const name of ["x.hooks.early", "x[0].a.hooks.early", "x[1].b.onExit"]) {

@@ -1,14 +1,11 @@
 /** When the result of an earlier node stands in for a new one. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 /** The nodes of a workflow `w` with these steps, after a minute. */
 function run(steps: string, memoize: string, rules: TaskRule[] = [], extra = "") {
-  const simulation = new Simulation({ rules });
-  const spec = parse(`
+  const spec = `
 entrypoint: main
 templates:
   - { name: main, steps: ${steps} }
@@ -16,15 +13,8 @@ templates:
   - name: work
     container: { image: busybox, command: [work] }
     memoize: { key: k, ${memoize} cache: { configMap: { name: c } } }
-    ${extra}`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  simulation.settle();
-  for (let second = 0; second < 60; second++) {
-    simulation.tick();
-    simulation.settle();
-  }
+    ${extra}`;
+  const simulation = simulateWorkflow(spec, 60, { rules });
   const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
   return (name: string) => nodes.find((node) => node.name === name);
 }

@@ -1,13 +1,15 @@
 /** Workflows that are submitted again with their results: what is left of the old tree comes to its end, in its order. */
 import { expect, test } from "vitest";
-import { parse } from "yaml";
-import { decodeManifest } from "../spec/schema/decode_manifest.ts";
-import { Simulation } from "./simulation.ts";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import type { Simulation } from "./simulation.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 const LEAVES = `
   - { name: work, container: { image: x } }
   - { name: again, retryStrategy: { limit: 1 }, container: { image: x } }`;
+
+/** Long enough for all tasks, one after the other. */
+const WAIT_S = 30;
 
 interface Seen {
   phase: string;
@@ -18,26 +20,13 @@ interface Seen {
 
 /** Runs a workflow whose tasks fail as the rules say, submits it again, and waits until all tasks have succeeded. */
 function resubmitted(text: string, rules: TaskRule[], parameters: string[] = []): Seen {
-  const simulation = new Simulation({ rules });
-  const spec = parse(`entrypoint: main\n${text}${LEAVES}`);
-  simulation.submit(
-    decodeManifest("Workflow", { kind: "Workflow", metadata: { name: "w" }, spec }),
-  );
-  wait(simulation);
+  const simulation = simulateWorkflow(`entrypoint: main\n${text}${LEAVES}`, WAIT_S, { rules });
   simulation.rules.unshift({ node: "^x", result: "[1,2]" });
   simulation.resubmit("w", "x", { memoized: true, parameters });
-  wait(simulation);
+  passTime(simulation, WAIT_S);
   const { phase = "", nodes = {} } = simulation.view("x").status ?? {};
   const phases = Object.values(nodes).map((node) => [node.name.slice(1), node.phase] as const);
   return { phase, nodes: new Map(phases), simulation };
-}
-
-function wait(simulation: Simulation): void {
-  for (let second = 0; second < 30; second++) {
-    simulation.settle();
-    simulation.tick();
-  }
-  simulation.settle();
 }
 
 test("attempts that are not repeated take no place from others", () => {

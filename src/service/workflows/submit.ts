@@ -107,7 +107,9 @@ export async function submitWorkflow(
     // What is wrong with a template of before may have been mended, so only the second look tells.
     const ready = await prepare(deps, caller, request, known.stored).catch(() => undefined);
     try {
-      if (ready !== undefined) return await store(deps, caller, request, ready, known.manifests);
+      if (ready !== undefined) {
+        return await storeReady(deps, caller, request, ready, known.manifests);
+      }
     } catch (error) {
       if (!(error instanceof ManifestsChanged)) throw error;
     }
@@ -115,7 +117,7 @@ export async function submitWorkflow(
   const ready = await prepare(deps, caller, request);
   return request.options.dryRun === true
     ? ready.workflow
-    : await store(deps, caller, request, ready);
+    : await storeReady(deps, caller, request, ready);
 }
 
 /** The template of a request as it was read before, if whoever writes the workflow finds out whether it has changed since. */
@@ -157,7 +159,7 @@ async function prepare(
 }
 
 /** @param ifManifests version of the manifests that were used, if nobody has asked yet whether it is the current one */
-function store(
+function storeReady(
   deps: ServiceDeps,
   caller: Caller,
   { namespace, options, idempotency, trace }: SubmitRequest,
