@@ -40,7 +40,7 @@ const DENO_PACKAGES: Record<string, string> = {
  * the machine has before it collects garbage. At rest the server gives memory back by itself (`idle_collection.ts`). The
  * start task in `deno.json` says the same.
  */
-const MEMORY = "--v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--max-old-space-size=704";
+const MEMORY = "--v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--invocation-count-for-turbofan=300000,--max-old-space-size=704";
 
 /** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
 export const SERVER_COMMAND: readonly string[] = [
