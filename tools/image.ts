@@ -36,11 +36,18 @@ const DENO_PACKAGES: Record<string, string> = {
 };
 
 /**
- * How V8 keeps the server's memory. The size of the heap, MiB, is below the chart's limit of 1 GiB: without it, V8 takes what
- * the machine has before it collects garbage. At rest the server gives memory back by itself (`idle_collection.ts`). The
- * start task in `deno.json` says the same.
+ * How V8 keeps the server's memory and compiles its code. The size of the heap, MiB, is below the chart's limit of 1 GiB:
+ * without it, V8 takes what the machine has before it collects garbage. At rest the server gives memory back by itself
+ * (`idle_collection.ts`). V8's last compiler waits until a function was called 300,000 times instead of 3,000: each workflow
+ * calls some 400 functions, and compiling all of them within seconds costs more than it saves in the first 30,000 workflows.
+ * The start task in `deno.json` says the same.
  */
-const MEMORY = "--v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--invocation-count-for-turbofan=300000,--max-old-space-size=704";
+const V8_FLAGS = "--v8-flags=" + [
+  "--no-memory-reducer",
+  "--retain-maps-for-n-gc=16",
+  "--invocation-count-for-turbofan=300000",
+  "--max-old-space-size=704",
+].join();
 
 /** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
 export const SERVER_COMMAND: readonly string[] = [
@@ -48,7 +55,7 @@ export const SERVER_COMMAND: readonly string[] = [
   "run",
   "--cached-only",
   "--no-lock",
-  MEMORY,
+  V8_FLAGS,
   "--no-prompt",
   "--allow-net",
   "--allow-env",

@@ -658,9 +658,16 @@ local expired = lease[2] and lease[2] ~= ARGV[1] and lease[3]
 return {epoch, expired or ''}
 `);
 
+/** Time between two renewals of a lease that stand in the append-only file, ms. */
+const LOGGED_EVERY_MS = 10_000;
+
 /**
  * Extends leases that nobody else has taken, and trims the feeds of their shards by age, which must happen also where
  * nothing changes any more. On a cluster the shards share a slot.
+ *
+ * Replicas of Redis are told of each renewal, the append-only file only of some: it would grow by hundreds of megabytes a day
+ * where nothing happens. After a restart Redis then takes a lease for expired that its owner has renewed. If another replica
+ * takes it, its epoch ends what the former owner does, as ever.
  *
  * KEYS  1 base of the first shard
  * ARGV  1 replica, 2 term in milliseconds, 3 age in milliseconds up to which changes stay, 4 bytes of the newest ones, which
@@ -673,6 +680,15 @@ ${FEED}
 local time_now, held = now(), {}
 local until_when, oldest = time_now + ARGV[2], number((time_now - ARGV[3]) * 1000)
 
+local function turn_of(time) return math.floor(time / ${LOGGED_EVERY_MS}) end
+
+local function extend(meta, before)
+  local is_logged = not before or turn_of(before - ARGV[2]) ~= turn_of(time_now)
+  if not is_logged then redis.set_repl(redis.REPL_REPLICA) end
+  redis.call('HSET', meta, 'until', until_when)
+  if not is_logged then redis.set_repl(redis.REPL_ALL) end
+end
+
 local function trim_old(base, mean)
   local feed = base .. '${SHARD_KEY.feed}'
   local excess = redis.call('XLEN', feed) - math.max(8, math.floor(ARGV[4] / mean))
@@ -684,10 +700,10 @@ end
 
 for at = 5, #ARGV, 2 do
   local meta = ARGV[at] .. '${SHARD_KEY.meta}'
-  local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'mean')
+  local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'mean', 'until')
   local is_held = lease[1] == ARGV[at + 1] and lease[2] == ARGV[1]
   if is_held then
-    redis.call('HSET', meta, 'until', until_when)
+    extend(meta, tonumber(lease[4] or ''))
     trim_old(ARGV[at], tonumber(lease[3] or '') or 1024)
   end
   held[#held + 1] = is_held and 1 or 0
