@@ -6,7 +6,6 @@ import type { Json } from "../base/json.ts";
 import { FairLimiter } from "../platform/fair_limiter.ts";
 import { unreadableReporter } from "../platform/unreadable.ts";
 import { DATABASE_LIMITS, type Workflow } from "../spec/manifest.ts";
-import { ManifestsChanged } from "../store/manifest_port.ts";
 import type { ActorId } from "../store/port.ts";
 import { ActorCache } from "./actor_cache.ts";
 import { LOCKS_ACTOR, workflowActorId } from "./actor_ids.ts";
@@ -173,7 +172,6 @@ export class Host implements WorkflowHost {
       this.#delivery.call(actor, command as unknown as Json, options, (result) => {
         this.#underWay--;
         if (result.ok) resolve(result.answer as Workflow);
-        else if (result.error instanceof ManifestsChanged) reject(result.error);
         else reject(toProblem(result.error));
       })
     );

@@ -1,4 +1,5 @@
 /** Stored manifests, as adapters keep them: a part of the store's port. */
+import { Problem, ProblemCode } from "../base/problem.ts";
 import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import type { ManifestKind } from "../spec/manifest.ts";
 import type { Version } from "./version.ts";
@@ -15,8 +16,12 @@ export interface StoredManifest {
 }
 
 /** Thrown by `ShardStore.commit`: the manifests no longer have the version that the commit names. Nothing was written. */
-export class ManifestsChanged extends Error {
+export class ManifestsChanged extends Problem {
   override readonly name = "ManifestsChanged";
+
+  constructor() {
+    super(ProblemCode.Aborted, "the templates have changed meanwhile; send the request again");
+  }
 }
 
 export interface ManifestStore {
