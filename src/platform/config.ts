@@ -33,7 +33,14 @@ interface RowBase<T> {
 
 type Row =
   /** `""` may be given only where `mayBeEmpty`. */
-  | RowBase<string> & { type: "text"; pattern?: RegExp; expected?: string; mayBeEmpty?: true }
+  | RowBase<string> & {
+    type: "text";
+    pattern?: RegExp;
+    expected?: string;
+    mayBeEmpty?: true;
+    /** Shown nowhere. */
+    secret?: true;
+  }
   | RowBase<number> & { type: "integer"; min: number; max: number }
   /** Milliseconds; given as 500ms, 3s, 5m, 1h, 7d. */
   | RowBase<number> & { type: "duration"; min: number; max: number }
@@ -159,6 +166,7 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "SSO_CLIENT_SECRET",
     default: "",
+    secret: true,
     doc:
       "Secret of --sso-client-id; empty for a public client. Set the variable: flags show in the list of processes",
   },
@@ -883,7 +891,7 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
 const DAY_MS = 86_400_000;
 /** A URL of whatever kind without what stands between scheme and host. */
 function withoutPassword(text: string): string {
-  return text.replace(/:\/\/[^/]*@/, "://***@");
+  return text.replace(/:\/\/.*@/s, "://***@");
 }
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

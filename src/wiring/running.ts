@@ -1,11 +1,11 @@
 /** A server that listens: it begins to before its store is open, and stops in order. */
 import { starting } from "../http/starting.ts";
-import { archivePlace } from "../platform/archive_place.ts";
 import { type Config, isLoopback } from "../platform/config.ts";
 import { ListenError } from "../platform/listen_error.ts";
-import { type Logger, maskUrl } from "../platform/log.ts";
+import type { Logger } from "../platform/log.ts";
 import { type FetchHandler, serve, type ServeOptions, type Server } from "../platform/serve.ts";
 import type { Seat } from "../processes/seat.ts";
+import { shownConfig } from "./shown_config.ts";
 import { shutDown } from "./shut_down.ts";
 import { startSystem, type System } from "./system.ts";
 
@@ -86,12 +86,7 @@ async function startListening(
   } catch (cause) {
     throw new ListenError(config, cause);
   }
-  const shown = {
-    store: maskUrl(config.store),
-    artifacts: maskUrl(config.artifacts),
-    archiveStore: maskUrl(archivePlace(config)),
-  };
-  log.info({ ...config, ...shown }, "configuration");
+  log.info(shownConfig(config), "configuration");
   log.info(`listening on ${urlOf(server)}`);
   return server;
 }
