@@ -11,6 +11,7 @@ import type { ServiceDeps } from "../deps.ts";
 import { MANIFEST_RESOURCES, WORKFLOW } from "../kinds.ts";
 import { lintManifest } from "../manifests/checked_writes.ts";
 import { getManifest } from "../manifests/reads.ts";
+import { storeWorkflow } from "../workflows/create.ts";
 import {
   bindEvent,
   type EventDispatch,
@@ -158,9 +159,19 @@ async function* previewsOf(
       },
     );
     const { workflow } = await eventWorkflow(dispatch, one, bound);
+    await asIfCreated(dispatch, workflow);
     yield { binding, outcome: "submit", workflow };
   }
   for (const callback of bound.callbacks()) {
     yield { binding, outcome: callback.action, callback };
   }
+}
+
+/** Refuses what the creation would refuse, such as a label that is none or a name that is taken. */
+async function asIfCreated({ deps, caller, event }: EventDispatch, workflow: Workflow) {
+  const { namespace } = event;
+  await prefixed(
+    "failed to create workflow",
+    () => storeWorkflow(deps, caller, { namespace, workflow, serverDryRun: true }),
+  );
 }

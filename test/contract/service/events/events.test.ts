@@ -361,6 +361,27 @@ test("testEvent() says what would happen and does nothing", async () => {
   expect(await deps.store.events.depth()).toBe(0);
 });
 
+test("testEvent() tells of what the event could not create", async () => {
+  await template("t");
+  const named = (name: string) => submitting("true", { metadata: { name } });
+  await bind("free", named('"fixed"'));
+  const send = { namespace: NAMESPACE, discriminator: "", payload: {}, metadata: {} };
+  const told = async () =>
+    (await testEvent(deps, everybody, send)).map(({ binding, outcome, message = "" }) =>
+      `${binding} ${outcome} ${message}`
+    );
+  expect(await told()).toEqual(["free submit "]);
+  await ended(dispatchEvent(deps, bindings, await taken({})));
+  await bind("label", submitting("true", { metadata: { labels: { who: '"two words"' } } }));
+  await bind("unfit", named('"Not Fit"'));
+  const [free, label, unfit] = await told();
+  expect(free).toBe(
+    'free error failed to create workflow: workflows.argoproj.io "fixed" already exists',
+  );
+  expect(label).toMatch(/^label error failed to create workflow: .*"two words"/);
+  expect(unfit).toMatch(/^unfit error failed to create workflow: .*"Not Fit" is invalid/);
+});
+
 describe("callbacks", () => {
   const waiting = (more: JsonObject = {}): JsonObject => ({
     event: { selector: 'payload.job != ""' },
