@@ -1,5 +1,13 @@
+import { Command } from "commander";
 import { expect, test } from "vitest";
-import { lengthOfTime, pairs, serverUrl, UsageError, wholeNumber } from "./context.ts";
+import {
+  addGlobalOptions,
+  lengthOfTime,
+  pairs,
+  serverUrl,
+  UsageError,
+  wholeNumber,
+} from "./context.ts";
 
 const OPTIONS = { namespace: "default" };
 
@@ -8,11 +16,31 @@ test.each([
   ["our variable", {}, { SLUICE_SERVER: "https://wf.example/" }, "https://wf.example"],
   ["the reference's variable, which means TLS", {}, { ARGO_SERVER: "h:1" }, "https://h:1"],
   ["… unless told", {}, { ARGO_SERVER: "h:1", ARGO_SECURE: "false" }, "http://h:1"],
+  [
+    "the reference's variable when ours is empty",
+    {},
+    { SLUICE_SERVER: "", ARGO_SERVER: "h:1", ARGO_SECURE: "" },
+    "https://h:1",
+  ],
+  [
+    "nothing, when variables are empty",
+    {},
+    { SLUICE_SERVER: "", ARGO_SERVER: "" },
+    "http://127.0.0.1:2746",
+  ],
   ["the option before variables", { server: "h:2" }, { ARGO_SERVER: "h:1" }, "http://h:2"],
   ["an option about TLS", { server: "h:2", secure: true }, {}, "https://h:2"],
   ["a path", { argoBaseHref: "/argo/" }, { SLUICE_SERVER: "h:1" }, "http://h:1/argo"],
 ])("the server is found by %s", (_, options, env, url) => {
   expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
+});
+
+test("an empty variable does not choose all namespaces", () => {
+  const chosen = (env: Record<string, string>) =>
+    addGlobalOptions(new Command(), env).opts<{ namespace: string; token?: string }>();
+  expect(chosen({ SLUICE_NAMESPACE: "", SLUICE_TOKEN: "", ARGO_TOKEN: "t" }))
+    .toMatchObject({ namespace: "default", token: "t" });
+  expect(chosen({ SLUICE_NAMESPACE: "", ARGO_NAMESPACE: "team" }).namespace).toBe("team");
 });
 
 test("values of options are read, or refused with a hint what they should be", () => {

@@ -29,13 +29,16 @@ export class UsageError extends Error {}
 
 type Environment = Record<string, string | undefined>;
 
-/** Adds the options of the program. If Sluice's own variable is not set, the reference's is read. */
+/**
+ * Adds the options of the program. If Sluice's own variable is not set, the reference's is read. An empty one is not set,
+ * as for the server.
+ */
 export function addGlobalOptions(program: Command, env: Environment): Command {
   return program
     .option(
       "-n, --namespace <name>",
       "namespace (SLUICE_NAMESPACE, ARGO_NAMESPACE)",
-      env["SLUICE_NAMESPACE"] ?? env["ARGO_NAMESPACE"] ?? "default",
+      env["SLUICE_NAMESPACE"] || env["ARGO_NAMESPACE"] || "default",
     )
     .option(
       "-s, --server <address>",
@@ -51,7 +54,7 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
     .option(
       "--token <token>",
       "sent as Authorization (SLUICE_TOKEN, ARGO_TOKEN)",
-      env["SLUICE_TOKEN"] ?? env["ARGO_TOKEN"],
+      env["SLUICE_TOKEN"] || env["ARGO_TOKEN"],
     )
     .option("-H, --header <name:value>", "extra header", collect)
     .addOption(new Option("--loglevel <level>", "accepted, without effect").hideHelp())
@@ -60,11 +63,12 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
 
 /** The server's URL, without a slash at the end. */
 export function serverUrl(options: GlobalOptions, env: Environment): string {
-  const given = options.server ?? options.argoServer ?? env["SLUICE_SERVER"];
-  const address = given ?? env["ARGO_SERVER"] ?? "http://127.0.0.1:2746";
+  const given = options.server ?? options.argoServer ?? (env["SLUICE_SERVER"] || undefined);
+  const argoServer = env["ARGO_SERVER"] || undefined;
+  const address = given ?? argoServer ?? "http://127.0.0.1:2746";
   // With the reference's variables, its default holds too: TLS, unless they say otherwise.
   const isSecure = options.secure ??
-    (env["ARGO_SECURE"] === undefined ? given === undefined : env["ARGO_SECURE"] !== "false");
+    (env["ARGO_SECURE"] ? env["ARGO_SECURE"] !== "false" : given === undefined);
   const url = /^https?:\/\//.test(address)
     ? address
     : `${isSecure ? "https" : "http"}://${address}`;

@@ -61,8 +61,21 @@ function emptyProgram(): Command {
     .description("Durable workflows: submit, suspend, resume, stop, retry; events that start them")
     .version(VERSION, "--version", "the version of this program")
     .showHelpAfterError("(add --help for the options)")
-    .exitOverride();
+    .exitOverride()
+    .hook("preAction", (_program, command) => refuseEmptyNames(command));
   return addGlobalOptions(program, process.env);
+}
+
+/**
+ * An empty name is a variable of a script that has no value. Its request would go to the address of the list.
+ * @throws {UsageError}
+ */
+function refuseEmptyNames({ registeredArguments, processedArgs }: Command): void {
+  for (const [index, argument] of registeredArguments.entries()) {
+    if (!/^names?$/.test(argument.name())) continue;
+    const given: unknown[] = [processedArgs[index]].flat();
+    if (given.includes("")) throw new UsageError("A name is empty");
+  }
 }
 
 /** Builds the table of commands. @param word only the module of this command is loaded, if there is one */
@@ -113,7 +126,11 @@ export async function run(argv: string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     say(`Error: ${errorText(error)}`);
     if (error instanceof ClientError && error.status === 0) {
-      say("Is the server running? (--server or SLUICE_SERVER names another)");
+      say(
+        isPlainServer(error.message)
+          ? "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address"
+          : "Is the server running? (--server or SLUICE_SERVER names another)",
+      );
     }
     if (error instanceof UsageError) return 2;
     const isExpected = error instanceof ClientError || error instanceof Problem;
@@ -122,4 +139,9 @@ export async function run(argv: string[]): Promise<number> {
     }
     return 1;
   }
+}
+
+/** Tells whether TLS was answered with something else, in the words of Deno and of Node. */
+function isPlainServer(message: string): boolean {
+  return /https:.*(InvalidContentType|wrong version number|packet length too long)/s.test(message);
 }

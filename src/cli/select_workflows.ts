@@ -1,7 +1,7 @@
 /** Which workflows a command applies to: names, or the filters of `list`. */
 import { Command } from "commander";
 import type { Input } from "../client/client.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import { type Workflow, WorkflowPhase } from "../spec/manifest.ts";
 import { type Context, labelPrefix, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 
 /** The filters; `since` and `older` are lengths of time in milliseconds. */
@@ -32,7 +32,7 @@ export function addSelectors(command: Command): Command {
 /** Adds every filter. */
 export function addFilters(command: Command): Command {
   return addSelectors(command)
-    .option("--status <phases>", "only these phases, separated by commas")
+    .option("--status <phases>", "only these phases, separated by commas", phases)
     .option("--running", "only workflows that are not finished, by the same label")
     .option("--completed", "only finished workflows, by the label of the server's --label-prefix")
     .option("--resubmitted", "only copies made by resubmit")
@@ -49,6 +49,14 @@ export function addFilters(command: Command): Command {
     );
 }
 
+/** Reads phases of workflows. @throws {UsageError} */
+function phases(text: string): string {
+  const known: string[] = Object.values(WorkflowPhase).filter((phase) => phase !== "");
+  const stranger = text.split(",").find((phase) => text !== "" && !known.includes(phase.trim()));
+  if (stranger === undefined) return text;
+  throw new UsageError(`--status takes ${known.join(", ")}, received ${JSON.stringify(stranger)}`);
+}
+
 /** Adds the option with the size of pages. */
 export function addChunkSize(command: Command, name: "chunk-size" | "query-chunk-size"): Command {
   return command.option(
@@ -58,7 +66,7 @@ export function addChunkSize(command: Command, name: "chunk-size" | "query-chunk
   );
 }
 
-/** Tells whether any filter is set. */
+/** Tells whether any filter is set. An empty one chooses nothing: it is a variable of a script that has no value. */
 function hasFilter(filters: WorkflowFilters): boolean {
   return [
     filters.selector,
@@ -70,7 +78,7 @@ function hasFilter(filters: WorkflowFilters): boolean {
     filters.running || undefined,
     filters.completed || undefined,
     filters.resubmitted || undefined,
-  ].some((value) => value !== undefined);
+  ].some((value) => value !== undefined && value !== "");
 }
 
 type ListQuery = NonNullable<Input<"WorkflowService_ListWorkflows">["query"]>;
