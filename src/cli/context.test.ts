@@ -35,12 +35,16 @@ test.each([
   expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
 });
 
-test("an empty variable does not choose all namespaces", () => {
-  const chosen = (env: Record<string, string>) =>
-    addGlobalOptions(new Command(), env).opts<{ namespace: string; token?: string }>();
+test("an empty variable or option does not choose all namespaces", () => {
+  const chosen = (env: Record<string, string>, ...words: string[]) =>
+    addGlobalOptions(new Command(), env).parse(words, { from: "user" })
+      .opts<{ namespace: string; token?: string }>();
   expect(chosen({ SLUICE_NAMESPACE: "", SLUICE_TOKEN: "", ARGO_TOKEN: "t" }))
     .toMatchObject({ namespace: "default", token: "t" });
   expect(chosen({ SLUICE_NAMESPACE: "", ARGO_NAMESPACE: "team" }).namespace).toBe("team");
+  expect(chosen({}, "-n", "").namespace).toBe("default");
+  expect(chosen({ SLUICE_NAMESPACE: "team" }, "-n", "").namespace).toBe("team");
+  expect(chosen({ SLUICE_NAMESPACE: "team" }, "-n", "own").namespace).toBe("own");
 });
 
 test("values of options are read, or refused with a hint what they should be", () => {

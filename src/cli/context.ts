@@ -34,11 +34,14 @@ type Environment = Record<string, string | undefined>;
  * as for the server.
  */
 export function addGlobalOptions(program: Command, env: Environment): Command {
+  const namespace = env["SLUICE_NAMESPACE"] || env["ARGO_NAMESPACE"] || "default";
   return program
     .option(
       "-n, --namespace <name>",
       "namespace (SLUICE_NAMESPACE, ARGO_NAMESPACE)",
-      env["SLUICE_NAMESPACE"] || env["ARGO_NAMESPACE"] || "default",
+      // Only -A chooses all namespaces.
+      (given) => given || namespace,
+      namespace,
     )
     .option(
       "-s, --server <address>",
