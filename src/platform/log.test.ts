@@ -14,6 +14,7 @@ test("createLogger() hides fields that may hold a secret", () => {
 test("maskUrl() hides the password and nothing else", () => {
   expect(maskUrl("rediss://user:se:cret@host:6379/1")).toBe("rediss://user:***@host:6379/1");
   expect(maskUrl("redis://:pw@host")).toBe("redis://:***@host");
+  expect(maskUrl("redis://pw@host")).toBe("redis://***@host");
   expect(maskUrl("sqlite:.sluice")).toBe("sqlite:.sluice");
   expect(maskUrl("redis://host:6379/1")).toBe("redis://host:6379/1");
   // Not percent-encoded, so the server refuses it, but only after it has logged what it was told.
