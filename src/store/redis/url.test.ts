@@ -69,6 +69,8 @@ describe("parseRedisUrl()", () => {
     "redis://u:secret@h?layout=1",
     "redis://u:secret@h?layout=4",
     "redis://u:%zzsecret@h",
+    "redis://h?password=secret",
+    "redis://h?prefx=secret:",
   ])("refuses %s without showing the password", (url) => {
     let failure: unknown;
     try {

@@ -70,7 +70,7 @@ export function parseRedisUrl(url: string): RedisAddress {
     throw invalid("Invalid Redis URL: several hosts need redis+sentinel:// or redis+cluster://");
   }
   const [username, password] = parseCredentials(credentials);
-  const query = new URLSearchParams(search);
+  const query = parametersOf(search);
   const sentinelUsername = query.get("sentinelUser");
   const sentinelPassword = query.get("sentinelPassword");
   const caFile = query.get("ca");
@@ -86,6 +86,20 @@ export function parseRedisUrl(url: string): RedisAddress {
     ...(sentinelPassword !== null && { sentinelPassword }),
     ...(caFile !== null && { caFile }),
   };
+}
+
+const PARAMETERS = ["prefix", "layout", "ca", "sentinelUser", "sentinelPassword"];
+
+/** With a misspelt prefix the server would work on another store. */
+function parametersOf(search: string): URLSearchParams {
+  const query = new URLSearchParams(search);
+  const stranger = [...query.keys()].find((name) => !PARAMETERS.includes(name));
+  if (stranger === undefined) return query;
+  throw invalid(
+    `Invalid Redis URL: it takes no parameter ${JSON.stringify(stranger)}, but ${
+      PARAMETERS.join(", ")
+    }`,
+  );
 }
 
 function parseLayout(text: string | null): number {
