@@ -150,6 +150,15 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and (not .Values.redis.enabled) (not .Values.redis.externalUrl) (not .Values.redis.externalSecret) -}}
 {{- fail "redis.enabled=false needs redis.externalUrl or redis.externalSecret" -}}
 {{- end -}}
+{{- if and .Values.redis.enabled (or .Values.redis.externalUrl .Values.redis.externalSecret) -}}
+{{- fail "redis.externalUrl and redis.externalSecret need redis.enabled=false: with true the release has a Redis of its own" -}}
+{{- end -}}
+{{- if and .Values.redis.externalUrl .Values.redis.externalSecret -}}
+{{- fail "redis.externalUrl and redis.externalSecret both say where Redis is: choose one" -}}
+{{- end -}}
+{{- if and .Values.callbacks.keysSecret (not (regexMatch "^0+(ms|s|m|h|d)$" .Values.callbacks.keyRotation)) -}}
+{{- fail "callbacks.keyRotation is for keys in the store; with callbacks.keysSecret, change the Secret" -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "sluice.podSecurity" -}}

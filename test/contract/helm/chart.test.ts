@@ -308,6 +308,23 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ["a route without a gateway", { httpRoute: { enabled: true } }, /needs httpRoute.parentRefs/],
     ["more workers than there can be", { eventWorkerCount: 1_001 }, /eventWorkerCount/],
     ["no store", { redis: { enabled: false } }, /needs redis.externalUrl or redis.externalSecret/],
+    [
+      "a Redis besides its own",
+      { redis: { externalUrl: "redis://h" } },
+      /need redis.enabled=false/,
+    ],
+    [
+      "two addresses of Redis",
+      { redis: { enabled: false, externalUrl: "redis://h", externalSecret: "s" } },
+      /choose one/,
+    ],
+    ["another store", { redis: { enabled: false, externalUrl: "http://h" } }, /externalUrl/],
+    ["keys that change within a day", { callbacks: { keyRotation: "1h" } }, /keyRotation/],
+    [
+      "a rotation of keys that it doesn't make",
+      { callbacks: { keyRotation: "90d", keysSecret: "keys" } },
+      /keyRotation is for keys in the store/,
+    ],
     ["a value that isn't one", { replica: 3 }, /replica.* not allowed/i],
     ["a value of a wrong type", { replicas: "2" }, /replicas/],
     ["no process", { processes: 0 }, /processes/],
