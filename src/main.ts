@@ -1,6 +1,7 @@
 /** The server: reads the configuration, listens, starts, and stops in order. The parts are joined in `wiring`. */
 import process from "node:process";
 import { errorText } from "./base/error_text.ts";
+import { Problem } from "./base/problem.ts";
 import { ARGO_UI_BASE, checkArgoUi } from "./http/argo_ui.ts";
 import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
 import { ListenError } from "./platform/listen_error.ts";
@@ -59,7 +60,11 @@ async function run(config: Config, log: Logger, seat: Seat | undefined): Promise
     }
     if (cause instanceof ConfigError) return refuse(cause);
     if (stop.aborted) return 0;
-    log.fatal({ err: cause }, "cannot start");
+    // What is said to people needs no stack; a defect does.
+    log.fatal(
+      cause instanceof Problem ? { reason: cause.message } : { err: cause },
+      "cannot start",
+    );
     return 1;
   }
   if (config.argoUiDir !== "") {
