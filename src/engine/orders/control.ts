@@ -116,15 +116,16 @@ const SETTABLE: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error", "
 
 function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): void {
   const { nodeFieldSelector = "", phase = "", message = "", outputParameters = "" } = request;
+  // What is to be set is checked first, as in the reference: its faults are told also without a selector.
+  if (phase !== "" && !SETTABLE.has(phase)) {
+    throw invalid(`${phase} is an invalid phase to set to`);
+  }
+  const values = parseOutputs(outputParameters);
   if (nodeFieldSelector === "") {
     throw invalid(
       "say which waiting suspend steps are to be set: nodeFieldSelector is empty",
     );
   }
-  if (phase !== "" && !SETTABLE.has(phase)) {
-    throw invalid(`${phase} is an invalid phase to set to`);
-  }
-  const values = parseOutputs(outputParameters);
   const nodes = selected(turn, nodeFieldSelector);
   if (phase === "" && message === "" && values.size === 0) throw noMatch(nodeFieldSelector);
   // Refuses before anything has changed.

@@ -163,7 +163,9 @@ export function parseOutputs(text: string): Map<string, string> {
   } catch (error) {
     throw refuse(errorText(error));
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  // `null` is no object at all, as in the reference.
+  if (value === null) return new Map();
+  if (typeof value !== "object" || Array.isArray(value)) {
     throw refuse("expected an object of strings");
   }
   return new Map(

@@ -101,6 +101,24 @@ test("clients may not skip a waiting step", async () => {
   ).toMatchObject({ status: 400, text: expect.stringContaining("invalid phase to set to") });
 });
 
+test("set names the fault of what is to be set before the missing selector", async () => {
+  await instance.seed([failed()]);
+  const path = "/workflows/n/done/set";
+  expect(await send("PUT", path, { phase: "Bogus" })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("Bogus is an invalid phase to set to"),
+  });
+  expect(await send("PUT", path, { outputParameters: "[" })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("unable to parse output parameter set request: "),
+  });
+  // Outputs that are null are none.
+  expect(await send("PUT", path, { outputParameters: "null" })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("nodeFieldSelector is empty"),
+  });
+});
+
 test("flags that are false are left out; switches that have a meaning when they are off stay", async () => {
   const workflowSpec = {
     entrypoint: "main",
