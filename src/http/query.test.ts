@@ -7,7 +7,7 @@ const schema = { ...LIST_OPTIONS, fields: "string", key: "strings" } as const;
 test("readQuery() types what is declared and ignores the rest", () => {
   expect(
     readQuery(
-      "listOptions.limit=3&listOptions.limit=4&listOptions.watch=True&fields=a%2Cb+c&nosuch=1&key=a&key=b&fields=z",
+      "listOptions.limit=3&listOptions.limit=4&listOptions.watch=True&fields=a%2Cb+c&nosuch=1&no.such=1&listOptions.no.such=1&key=a&key=b&fields=z",
       schema,
     ),
   ).toEqual({
@@ -28,6 +28,9 @@ test.each([
   ],
   ["listOptions.watch=yes", 'strconv.ParseBool: parsing "yes": invalid syntax'],
   ["listOptions=1", "field type *v1.ListOptions is not supported in query parameters"],
+  ["fields.x=1", "unexpected nested field x in fields"],
+  ["listOptions.limit.x.y=1", "unexpected nested field x in listOptions.limit"],
+  ["key.x=1", "unexpected repeated field in key.x"],
   ["fields=%zz", 'invalid URL escape "%zz"'],
   ["fields=%ff", "query is not UTF-8: %ff"],
 ])("readQuery(%j) refuses", (text, message) => {

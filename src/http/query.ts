@@ -75,7 +75,10 @@ export function readQuery<Q extends QuerySchema>(text: string, schema: Q): Query
     const name = unescape(at < 0 ? pair : pair.slice(0, at));
     const value = at < 0 ? "" : unescape(pair.slice(at + 1));
     const type = Object.hasOwn(schema, name) ? schema[name] : undefined;
-    if (type === undefined) continue;
+    if (type === undefined) {
+      refuseNested(name, schema);
+      continue;
+    }
     if (type === "strings") {
       values[name] = [...(values[name] as string[] | undefined ?? []), value];
     } else if (!Object.hasOwn(values, name)) {
@@ -83,6 +86,17 @@ export function readQuery<Q extends QuerySchema>(text: string, schema: Q): Query
     }
   }
   return values as QueryValues<Q>;
+}
+
+/** Refuses a name that goes on below a value that is no object, as the reference does. Other unknown names are ignored. */
+function refuseNested(name: string, schema: QuerySchema): void {
+  for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) {
+    const outer = name.slice(0, dot);
+    if (!Object.hasOwn(schema, outer) || schema[outer] === "message") continue;
+    if (schema[outer] === "strings") throw invalid(`unexpected repeated field in ${name}`);
+    const inner = name.slice(dot + 1).split(".", 1)[0] ?? "";
+    throw invalid(`unexpected nested field ${inner} in ${outer}`);
+  }
 }
 
 function readValue(name: string, type: QueryType, value: string): unknown {
