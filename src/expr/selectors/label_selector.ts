@@ -17,6 +17,20 @@ export interface LabelTerm {
   values: string[];
 }
 
+/** What Kubernetes calls an operator, which is not always what selectors write. */
+export function operatorName({ operator }: LabelTerm): string {
+  switch (operator) {
+    case "!exists":
+      return "!";
+    case ">":
+      return "gt";
+    case "<":
+      return "lt";
+    default:
+      return operator;
+  }
+}
+
 interface Token {
   kind: "word" | "symbol" | "end";
   text: string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Problem } from "../../base/problem.ts";
 import { matchesFields, parseFieldSelector } from "./field_selector.ts";
 import { parseWorkflowFieldSelector } from "./workflow_field_selector.ts";
-import { matchesLabels, parseLabelSelector } from "./label_selector.ts";
+import { matchesLabels, operatorName, parseLabelSelector } from "./label_selector.ts";
 import { matchesNode, parseNodeFieldSelector } from "./node_field_selector.ts";
 
 function failure(run: () => unknown): string {
@@ -15,6 +15,17 @@ function failure(run: () => unknown): string {
   }
   return "no error";
 }
+
+test.each([
+  ["a", "exists"],
+  ["!a", "!"],
+  ["a=b", "="],
+  ["a in (b)", "in"],
+  ["a>1", "gt"],
+  ["a<1", "lt"],
+])("the operator of %j has the name %j in Kubernetes", (selector, name) => {
+  expect(parseLabelSelector(selector).map(operatorName)).toEqual([name]);
+});
 
 describe("label selectors", () => {
   const labels = { colour: "red", size: "9", wild: "", "example.com/team": "a" };

@@ -9,6 +9,7 @@ import { invalid, notFound } from "../../base/problem.ts";
 import {
   type LabelTerm,
   matchesLabels,
+  operatorName,
   parseLabelSelector,
 } from "../../expr/selectors/label_selector.ts";
 import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
@@ -337,7 +338,7 @@ export async function archivedLabelValues(
   if (term === undefined || terms.length > 1) {
     throw invalid(`only allow 1 labelRequirement, found ${terms.length}`);
   }
-  if (term.operator !== "exists") throw invalid(`operation ${term.operator} is not supported`);
+  if (term.operator !== "exists") throw invalid(`operation ${operatorName(term)} is not supported`);
   const inStore = await archivedLabels(deps, caller, namespace);
   const values = new Set<string>(
     await deps.history?.archive.labelValues(namespace || undefined, term.key, LABEL_SCAN_LIMIT),

@@ -72,6 +72,7 @@ export async function listWorkflows(
 ): Promise<WorkflowPage> {
   const { query, showRemaining } = workflowQuery(request);
   const { limit } = query;
+  const from = parseContinueToken(request.continue);
   await requireWorkflowList(caller, query.namespace ?? "");
   if (request.waiting === true) deps.olderWaits?.begin();
   const isWanted = parameterFilter(request.parameter ?? "");
@@ -79,7 +80,7 @@ export async function listWorkflows(
   if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   const first = bounded({ ...query, count: showRemaining });
-  let page = await pageFrom(deps, parseContinueToken(request.continue), first);
+  let page = await pageFrom(deps, from, first);
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };

@@ -68,7 +68,12 @@ export interface SubmitRequest {
   trace?: TraceOrigin | undefined;
 }
 
-const SOURCES: Readonly<Record<string, ManifestKind>> = {
+type SourceKind = Extract<
+  ManifestKind,
+  "WorkflowTemplate" | "ClusterWorkflowTemplate" | "CronWorkflow"
+>;
+
+const SOURCES: Readonly<Record<string, SourceKind>> = {
   WorkflowTemplate: ManifestKind.WorkflowTemplate,
   workflowtemplate: ManifestKind.WorkflowTemplate,
   workflowtemplates: ManifestKind.WorkflowTemplate,
@@ -83,8 +88,13 @@ const SOURCES: Readonly<Record<string, ManifestKind>> = {
   cronwf: ManifestKind.CronWorkflow,
 };
 
-function kindOf(resourceKind: string): ManifestKind | undefined {
-  return Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+/** @throws {Problem} InvalidArgument when nothing of this kind can be submitted */
+function kindOf(resourceKind: string): SourceKind {
+  const kind = Object.hasOwn(SOURCES, resourceKind) ? SOURCES[resourceKind] : undefined;
+  if (kind === undefined) {
+    throw invalid(`Resource kind '${resourceKind}' is not supported for submitting`);
+  }
+  return kind;
 }
 
 /** The namespace of a template. */
@@ -99,6 +109,8 @@ export async function submitWorkflow(
   request: SubmitRequest,
 ): Promise<Workflow> {
   const { namespace } = request;
+  // Refused first, whoever asks, as in the reference.
+  kindOf(request.resourceKind);
   if (caller.isUnrestricted !== true) {
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
@@ -218,8 +230,6 @@ async function readSource(
       const workflow = workflowFromCron(cron, deps.clock.now(), deps.settings.naming);
       return { workflow, artifacts: workflow.spec.arguments?.artifacts ?? [] };
     }
-    default:
-      throw invalid(`Resource kind '${resourceKind}' is not supported for submitting`);
   }
 }
 
