@@ -7,6 +7,7 @@ const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = 
     "token not valid",
     /token not valid\. see https:\S+/g,
     /token not valid: send a token .* before it/g,
+    /token not valid: the event is signed, .* or send a token/g,
   ],
   ["", /currently, set only targets suspend nodes: (?=no suspend nodes)/g],
   [
