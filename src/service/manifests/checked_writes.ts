@@ -14,7 +14,7 @@ import {
   type CheckedManifests,
   validateManifest,
 } from "./validation.ts";
-import { createManifest, updateManifest } from "./writes.ts";
+import { createManifest, normalManifest, updateManifest } from "./writes.ts";
 
 /** Refusals of requests that hold no object, in the words of the reference. */
 const MISSING: Readonly<Record<CheckedKind, { create: string; update: string }>> = {
@@ -87,7 +87,8 @@ export async function lintManifest<K extends CheckedKind>(
   namespace: string,
   object: CheckedManifests[K] | undefined,
 ): Promise<CheckedManifests[K]> {
-  return await checkNew(deps, caller, kind, namespace, object, { lint: true });
+  const checked = await checkNew(deps, caller, kind, namespace, object, { lint: true });
+  return normalManifest(kind, checked);
 }
 
 async function checkNew<K extends CheckedKind>(

@@ -161,6 +161,12 @@ function placeOf(
   return kind === "ClusterWorkflowTemplate" ? undefined : namespaceOf(metadata, requested);
 }
 
+/** An object of a kind as it is stored. */
+export function normalManifest<T extends ManifestObject>(kind: ManifestKind, object: T): T {
+  const schema = KIND_SCHEMAS.get(kind);
+  return schema === undefined ? object : normalForm(object, schema);
+}
+
 /** @returns undefined when the stored version is not the expected one */
 async function putManifest<T extends ManifestObject>(
   deps: ServiceDeps,
@@ -172,8 +178,7 @@ async function putManifest<T extends ManifestObject>(
   const kept = { ...object, metadata } as T & { apiVersion?: string; kind?: string };
   delete kept.apiVersion;
   delete kept.kind;
-  const schema = KIND_SCHEMAS.get(kind);
-  const normal = schema === undefined ? kept : normalForm(kept, schema);
+  const normal = normalManifest(kind, kept);
   const result = await deps.store.manifests.put({
     kind,
     namespace: metadata.namespace ?? "",

@@ -51,7 +51,7 @@ export async function createWorkflow(
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const reached = await validateNewWorkflow(deps, caller, workflow, namespace);
   const checked = withStoredTemplates(workflow, reached);
-  if (request.dryRun === true) return checked;
+  if (request.dryRun === true) return normalForm(checked, WORKFLOW_SCHEMA);
   const { manifests, isSmall } = reached;
   const isChecked = manifests.size === 0;
   const known = { isChecked, manifests, isSmall };

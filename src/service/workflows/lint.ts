@@ -2,6 +2,8 @@
 import type { Caller } from "../../auth/port.ts";
 import { invalid } from "../../base/problem.ts";
 import type { Workflow } from "../../spec/manifest.ts";
+import { normalForm } from "../../spec/normal_form.ts";
+import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -19,5 +21,5 @@ export async function lintWorkflow(
   const checked = newWorkflow(deps, workflow, caller);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const stored = await validateNewWorkflow(deps, caller, checked, namespace, { lint: true });
-  return withStoredTemplates(checked, stored);
+  return normalForm(withStoredTemplates(checked, stored), WORKFLOW_SCHEMA);
 }

@@ -23,6 +23,8 @@ import {
   type Naming,
   scheduledTimeAnnotation,
 } from "../../spec/naming.ts";
+import { normalForm } from "../../spec/normal_form.ts";
+import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { uploadOwner } from "../../spec/artifact_key.ts";
 import { requireAccess } from "../access.ts";
 import { changedLabels, creatorLabels, type LabelChanges } from "../caller_labels.ts";
@@ -128,7 +130,7 @@ export async function submitWorkflow(
   }
   const ready = await prepare(deps, caller, request);
   return request.options.dryRun === true
-    ? ready.workflow
+    ? normalForm(ready.workflow, WORKFLOW_SCHEMA)
     : await storeReady(deps, caller, request, ready);
 }
 

@@ -101,6 +101,38 @@ test("clients may not skip a waiting step", async () => {
   ).toMatchObject({ status: 400, text: expect.stringContaining("invalid phase to set to") });
 });
 
+describe("what is only checked is shown without its empty members, as if it were stored", () => {
+  const metadata = { name: "x", labels: {}, generateName: "" };
+  const spec = { ...SPEC, onExit: "", volumes: [], arguments: { parameters: [] } };
+  const shown = {
+    entrypoint: "main",
+    arguments: {},
+    templates: [{
+      ...SPEC.templates[0],
+      ...{ inputs: {}, outputs: {}, metadata: {} },
+      container: { ...SPEC.templates[0]?.container, name: "", resources: {} },
+    }],
+  };
+  const cron = { schedules: ["0 1 * * *"], timezone: "", suspend: false };
+
+  test.each([
+    ["/workflows/n/lint", { workflow: { metadata, spec } }, shown],
+    ["/workflows/n", { workflow: { metadata, spec }, createOptions: { dryRun: ["All"] } }, shown],
+    ["/workflow-templates/n/lint", { template: { metadata, spec } }, shown],
+    ["/cluster-workflow-templates/lint", { template: { metadata, spec } }, shown],
+    [
+      "/cron-workflows/n/lint",
+      { cronWorkflow: { metadata, spec: { ...cron, workflowSpec: spec } } },
+      { schedules: cron.schedules, workflowSpec: shown },
+    ],
+  ])("%s", async (path, body, expected) => {
+    const answer = await ask("POST", path, body);
+    expect(answer.spec).toEqual(expected);
+    const { namespace: _namespace, ...rest } = answer.metadata;
+    expect(rest).toEqual({ name: "x" });
+  });
+});
+
 test("set names the fault of what is to be set before the missing selector", async () => {
   await instance.seed([failed()]);
   const path = "/workflows/n/done/set";
