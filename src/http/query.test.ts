@@ -17,6 +17,7 @@ test("readQuery() types what is declared and ignores the rest", () => {
     key: ["a", "b"],
   });
   expect(readQuery("", schema)).toEqual({});
+  expect(readQuery("a;b=%zz", {})).toEqual({});
   expect(readQuery("__proto__=1&constructor=2", schema)).toEqual({});
 });
 
