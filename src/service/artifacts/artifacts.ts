@@ -13,7 +13,7 @@ import { getArchived } from "../workflows/archive.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { getTemplate } from "../manifests/reads.ts";
 import { findWorkflowByUid, getWorkflow } from "../workflows/reads.ts";
-import { withKey } from "../workflows/submit.ts";
+import { withKey } from "../workflows/artifact_overrides.ts";
 
 export type { ArtifactContent };
 

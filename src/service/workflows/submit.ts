@@ -25,7 +25,6 @@ import {
 } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
-import { uploadOwner } from "../../spec/artifact_key.ts";
 import { requireAccess } from "../access.ts";
 import { changedLabels, creatorLabels, type LabelChanges } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -37,6 +36,7 @@ import type { Version } from "../../store/version.ts";
 import { findManifest, getManifest, requireManifestAccess } from "../manifests/reads.ts";
 import { reachedAlone } from "../manifests/template_access.ts";
 import { type ReachedTemplates, validateNewWorkflow } from "../manifests/validation.ts";
+import { withArtifacts } from "./artifact_overrides.ts";
 import { checkParameters } from "./control.ts";
 import { storeWorkflow, withStoredTemplates } from "./create.ts";
 
@@ -341,59 +341,4 @@ function parseMap(
     return [key, value];
   });
   return Object.fromEntries(pairs);
-}
-
-/**
- * Points template artifacts that are named in `name=key` overrides to uploaded files.
- * @throws {Problem} InvalidArgument for another form, or a name that no artifact has
- */
-function withArtifacts(
-  workflow: Workflow,
-  known: readonly Artifact[],
-  overrides: readonly string[] | undefined,
-  namespace: string,
-): Workflow {
-  if (overrides === undefined || overrides.length === 0) return workflow;
-  const keys = new Map(overrides.map((override): [string, string] => {
-    const at = override.indexOf("=");
-    if (at <= 0 || at === override.length - 1) {
-      throw invalid(`expected artifact of the form: NAME=KEY. Received: ${override}`);
-    }
-    return [override.slice(0, at), override.slice(at + 1)];
-  }));
-  const unmatched = new Set(keys.keys());
-  for (const { name } of known) unmatched.delete(name);
-  if (unmatched.size > 0) {
-    throw invalid(`artifact override(s) matched no artifact: ${[...unmatched].sort().join(", ")}`);
-  }
-  const isReference = workflow.spec.workflowTemplateRef !== undefined;
-  const overridden = known.flatMap((artifact) => {
-    const key = keys.get(artifact.name);
-    if (key === undefined) return [];
-    if (isReference) checkUploadKey(key, namespace);
-    return [withKey(artifact, key)];
-  });
-  const kept = (workflow.spec.arguments?.artifacts ?? []).filter(({ name }) => !keys.has(name));
-  const artifacts = [...overridden, ...kept];
-  return {
-    ...workflow,
-    spec: { ...workflow.spec, arguments: { ...workflow.spec.arguments, artifacts } },
-  };
-}
-
-function checkUploadKey(key: string, namespace: string): void {
-  if (uploadOwner(key) !== namespace) {
-    throw invalid(`artifact key "${key}" must have the form uploads/${namespace}/UUID/FILE`);
-  }
-}
-
-/** The artifact with another key in its location; in an s3 location if it has none. */
-export function withKey(artifact: Artifact, key: string): Artifact {
-  for (const kind of ["s3", "gcs", "oss", "azure", "hdfs"] as const) {
-    const location = artifact[kind];
-    if (location === undefined) continue;
-    const member = kind === "azure" ? "blob" : kind === "hdfs" ? "path" : "key";
-    return { ...artifact, [kind]: { ...location, [member]: key } };
-  }
-  return { ...artifact, s3: { key } };
 }

@@ -2,13 +2,27 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Instance, startInstance } from "../../support/api_server.ts";
 
+const SPEC = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+
 let instance: Instance;
 beforeAll(async () => {
   instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
   await instance.seed([{
     kind: "WorkflowTemplate",
     metadata: { name: "t", namespace: "default" },
-    spec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
+    spec: { ...SPEC, arguments: { artifacts: [{ name: "text", raw: { data: "x" } }] } },
+  }, {
+    kind: "CronWorkflow",
+    metadata: { name: "c", namespace: "default" },
+    spec: {
+      schedules: ["0 1 * * *"],
+      workflowSpec: {
+        ...SPEC,
+        arguments: {
+          artifacts: [{ name: "a", s3: { key: "1" } }, { name: "b", s3: { key: "2" } }],
+        },
+      },
+    },
   }]);
 });
 afterAll(() => instance.stop());
@@ -23,6 +37,10 @@ test.each([
   [{ annotations: "=c" }, `expected Annotations ${FORM} : unexpected empty label key`],
   [{ parameters: ["a"] }, "expected parameter of the form: NAME=VALUE. Received: a"],
   [{ artifacts: ["a="] }, "expected artifact of the form: NAME=KEY. Received: a="],
+  [
+    { artifacts: ["text=uploads/default/00000000-0000-4000-8000-000000000001/f"] },
+    "failed to set key for artifact text: key unsupported",
+  ],
 ])("%j is refused", async (submitOptions, message) => {
   const response = await instance.fetch(
     new Request("http://localhost/api/v1/workflows/default/submit", {
@@ -32,4 +50,18 @@ test.each([
   );
   expect(response.status).toBe(400);
   expect(await response.json()).toEqual({ code: 3, message });
+});
+
+test("an artifact with another key stays where it was", async () => {
+  const submitOptions = { artifacts: ["b=new"], dryRun: true };
+  const response = await instance.fetch(
+    new Request("http://localhost/api/v1/workflows/default/submit", {
+      method: "POST",
+      body: JSON.stringify({ resourceKind: "CronWorkflow", resourceName: "c", submitOptions }),
+    }),
+  );
+  expect((await response.json()).spec.arguments.artifacts).toEqual([
+    { name: "a", s3: { key: "1" } },
+    { name: "b", s3: { key: "new" } },
+  ]);
 });
