@@ -205,35 +205,55 @@ export const ARCHIVED_RESUBMIT: StructSchema = controlRequest("ResubmitArchivedW
 export interface TemplateBody {
   template?: WorkflowTemplate;
 }
-function templateRequest(name: string, kind: string, goPackage: string): StructSchema {
+/** The bodies of what writes or checks a stored manifest. */
+export interface ManifestBodies {
+  create: StructSchema;
+  update: StructSchema;
+  lint: StructSchema;
+}
+
+function templateRequest(name: string, kind: string): StructSchema {
   return struct(name, () => ({
     ...named,
     template: kindSchema(kind),
     createOptions: CREATE_OPTIONS,
-  }), goPackage);
+  }), kind.toLowerCase());
 }
-export const TEMPLATE_WRITE: StructSchema = templateRequest(
-  "WorkflowTemplateCreateRequest",
-  "WorkflowTemplate",
-  "workflowtemplate",
-);
-export const CLUSTER_TEMPLATE_WRITE: StructSchema = templateRequest(
-  "ClusterWorkflowTemplateCreateRequest",
-  "ClusterWorkflowTemplate",
-  "clusterworkflowtemplate",
-);
+
+function templateBodies(kind: string): ManifestBodies {
+  return {
+    create: templateRequest(`${kind}CreateRequest`, kind),
+    update: templateRequest(`${kind}UpdateRequest`, kind),
+    lint: templateRequest(`${kind}LintRequest`, kind),
+  };
+}
+export const TEMPLATE_BODIES: ManifestBodies = templateBodies("WorkflowTemplate");
+export const CLUSTER_TEMPLATE_BODIES: ManifestBodies = templateBodies("ClusterWorkflowTemplate");
 
 export interface CronBody {
   cronWorkflow?: CronWorkflow;
 }
-export const CRON_WRITE: StructSchema = struct("CreateCronWorkflowRequest", () => ({
-  ...named,
-  cronWorkflow: kindSchema("CronWorkflow"),
-  createOptions: CREATE_OPTIONS,
-}), "cronworkflow");
+function cronRequest(name: string): StructSchema {
+  return struct(name, () => ({
+    ...named,
+    cronWorkflow: kindSchema("CronWorkflow"),
+    createOptions: CREATE_OPTIONS,
+  }), "cronworkflow");
+}
+export const CRON_BODIES: ManifestBodies = {
+  create: cronRequest("CreateCronWorkflowRequest"),
+  update: cronRequest("UpdateCronWorkflowRequest"),
+  lint: cronRequest("LintCronWorkflowRequest"),
+};
 
-export const CRON_SWITCH: StructSchema = struct(
+export const CRON_SUSPEND: StructSchema = struct(
   "CronWorkflowSuspendRequest",
+  () => named,
+  "cronworkflow",
+);
+
+export const CRON_RESUME: StructSchema = struct(
+  "CronWorkflowResumeRequest",
   () => named,
   "cronworkflow",
 );
@@ -241,18 +261,26 @@ export const CRON_SWITCH: StructSchema = struct(
 export interface BindingBody {
   binding?: WorkflowEventBinding;
 }
-export const BINDING_WRITE: StructSchema = struct("WorkflowEventBindingRequest", () => ({
+const BINDING: StructSchema = struct("WorkflowEventBindingRequest", () => ({
   ...named,
   binding: kindSchema("WorkflowEventBinding"),
 }), "event");
 
+export const BINDING_BODIES: ManifestBodies = { create: BINDING, update: BINDING, lint: BINDING };
+
 export interface SubscriptionBody {
   subscription?: Subscription;
 }
-export const SUBSCRIPTION_WRITE: StructSchema = struct("SubscriptionRequest", () => ({
+const SUBSCRIPTION: StructSchema = struct("SubscriptionRequest", () => ({
   ...named,
   subscription: kindSchema("Subscription"),
 }), "event");
+
+export const SUBSCRIPTION_BODIES: ManifestBodies = {
+  create: SUBSCRIPTION,
+  update: SUBSCRIPTION,
+  lint: SUBSCRIPTION,
+};
 
 export interface SyncBody {
   /** 0 or `CONFIGMAP`, 1 or `DATABASE`. */
@@ -261,13 +289,17 @@ export interface SyncBody {
   cmName?: string;
   limit?: number;
 }
-export const SYNC_WRITE: StructSchema = struct("CreateSyncLimitRequest", () => ({
-  type: json,
-  namespace: string,
-  cmName: string,
-  key: string,
-  limit: int32,
-}), "sync");
+function syncRequest(name: string): StructSchema {
+  return struct(name, () => ({
+    type: json,
+    namespace: string,
+    cmName: string,
+    key: string,
+    limit: int32,
+  }), "sync");
+}
+export const SYNC_CREATE: StructSchema = syncRequest("CreateSyncLimitRequest");
+export const SYNC_UPDATE: StructSchema = syncRequest("UpdateSyncLimitRequest");
 
 export interface TrackingBody {
   name?: string;

@@ -1,6 +1,6 @@
 /** Routes of cluster workflow templates. */
 import { getTemplate } from "../../service/manifests/reads.ts";
-import { CLUSTER_TEMPLATE_WRITE, type TemplateBody } from "../requests.ts";
+import { CLUSTER_TEMPLATE_BODIES, type TemplateBody } from "../requests.ts";
 import type { Route } from "../route.ts";
 import { manifestWire } from "../wire.ts";
 import { manifestRoutes } from "./manifest_routes.ts";
@@ -12,7 +12,7 @@ export const CLUSTER_WORKFLOW_TEMPLATE_ROUTES: readonly Route[] = manifestRoutes
   service: "ClusterWorkflowTemplateService",
   tag: "cluster workflow templates",
   words: "cluster workflow template",
-  write: CLUSTER_TEMPLATE_WRITE,
+  bodies: CLUSTER_TEMPLATE_BODIES,
   objectOf: ({ template }: TemplateBody) => template,
   get: (deps, caller, namespace, name) =>
     getTemplate(deps, caller, "ClusterWorkflowTemplate", namespace, name),

@@ -1,7 +1,7 @@
 /** Routes of cron workflows. */
 import { suspendCronWorkflow } from "../../service/cron/suspend.ts";
 import { getManifest } from "../../service/manifests/reads.ts";
-import { CRON_SWITCH, CRON_WRITE, type CronBody, kindSchema } from "../requests.ts";
+import { CRON_BODIES, CRON_RESUME, CRON_SUSPEND, type CronBody, kindSchema } from "../requests.ts";
 import { param, type Route, unary, type UnaryRoute } from "../route.ts";
 import { cronWire } from "../wire.ts";
 import { manifestRoutes } from "./manifest_routes.ts";
@@ -18,7 +18,7 @@ function switchRoute(action: "suspend" | "resume"): UnaryRoute {
     operation: `${SERVICE}_${isOff ? "Suspend" : "Resume"}CronWorkflow`,
     tag,
     summary: isOff ? "Switch a schedule off" : "Switch a schedule on",
-    body: CRON_SWITCH,
+    body: isOff ? CRON_SUSPEND : CRON_RESUME,
     answer: { type: "object", schema: kindSchema("CronWorkflow") },
     run: async (call) => {
       const [namespace, name] = [param(call, "namespace"), param(call, "name")];
@@ -37,7 +37,7 @@ export const CRON_WORKFLOW_ROUTES: readonly Route[] = [
     service: SERVICE,
     tag,
     words: "cron workflow",
-    write: CRON_WRITE,
+    bodies: CRON_BODIES,
     objectOf: ({ cronWorkflow }: CronBody) => cronWorkflow,
     get: (deps, caller, namespace, name) =>
       getManifest(deps, caller, "CronWorkflow", namespace, name),

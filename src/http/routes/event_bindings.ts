@@ -5,7 +5,7 @@ import { testBinding } from "../../service/events/preview.ts";
 import { getManifest } from "../../service/manifests/reads.ts";
 import type { WorkflowEventBinding } from "../../spec/manifest.ts";
 import { json, list, map, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
-import { BINDING_WRITE, type BindingBody, kindSchema } from "../requests.ts";
+import { BINDING_BODIES, type BindingBody, kindSchema } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 import { manifestWire } from "../wire.ts";
 import { manifestRoutes } from "./manifest_routes.ts";
@@ -36,7 +36,7 @@ export const EVENT_BINDING_ROUTES: readonly Route[] = [
     service: "EventService",
     tag: "event bindings",
     words: "event binding",
-    write: BINDING_WRITE,
+    bodies: BINDING_BODIES,
     objectOf: ({ binding }: BindingBody) => binding,
     get: (deps, caller, namespace, name) =>
       getManifest(deps, caller, "WorkflowEventBinding", namespace, name),

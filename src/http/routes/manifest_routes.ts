@@ -12,9 +12,8 @@ import { listManifests } from "../../service/manifests/reads.ts";
 import type { CheckedKind, CheckedManifests } from "../../service/manifests/validation.ts";
 import { deleteManifest } from "../../service/manifests/writes.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
-import type { StructSchema } from "../../spec/schema/schema.ts";
 import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
-import { kindSchema } from "../requests.ts";
+import { kindSchema, type ManifestBodies } from "../requests.ts";
 import { param, unary, type UnaryRoute } from "../route.ts";
 import { listWire } from "../wire.ts";
 import { deleteConditions, listRequest } from "./shared_options.ts";
@@ -28,8 +27,7 @@ export interface KindRoutes<K extends CheckedKind, B> {
   tag: string;
   /** The kind in plain words. */
   words: string;
-  /** Schema of the body of a write. */
-  write: StructSchema;
+  bodies: ManifestBodies;
   objectOf(body: B): CheckedManifests[K] | undefined;
   get(
     deps: ServiceDeps,
@@ -53,7 +51,7 @@ export function manifestRoutes<K extends CheckedKind, B>(kind: KindRoutes<K, B>)
 }
 
 function createRoute<K extends CheckedKind, B>(
-  { kind, path, service, tag, words, write, objectOf, wire }: KindRoutes<K, B>,
+  { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
     method: "POST",
@@ -61,7 +59,7 @@ function createRoute<K extends CheckedKind, B>(
     operation: `${service}_Create${kind}`,
     tag,
     summary: `Store a new ${words}`,
-    body: write,
+    body: bodies.create,
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const namespace = param(call, "namespace");
@@ -72,7 +70,7 @@ function createRoute<K extends CheckedKind, B>(
 }
 
 function updateRoute<K extends CheckedKind, B>(
-  { kind, path, service, tag, words, write, objectOf, wire }: KindRoutes<K, B>,
+  { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
     method: "PUT",
@@ -80,7 +78,7 @@ function updateRoute<K extends CheckedKind, B>(
     operation: `${service}_Update${kind}`,
     tag,
     summary: `Replace ${withArticle(words)}; it must have the resourceVersion that it is based on`,
-    body: write,
+    body: bodies.update,
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const [namespace, name] = [param(call, "namespace"), param(call, "name")];
@@ -91,7 +89,7 @@ function updateRoute<K extends CheckedKind, B>(
 }
 
 function lintRoute<K extends CheckedKind, B>(
-  { kind, path, service, tag, words, write, objectOf, wire }: KindRoutes<K, B>,
+  { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
     method: "POST",
@@ -99,7 +97,7 @@ function lintRoute<K extends CheckedKind, B>(
     operation: `${service}_Lint${kind}`,
     tag,
     summary: `Check ${withArticle(words)} without storing it`,
-    body: write,
+    body: bodies.lint,
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const namespace = param(call, "namespace");

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { list, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
 import { listDeadLetters, replayDeadLetters } from "../../service/events/dead_letters.ts";
 import { getManifest } from "../../service/manifests/reads.ts";
-import { SUBSCRIPTION_WRITE, type SubscriptionBody } from "../requests.ts";
+import { SUBSCRIPTION_BODIES, type SubscriptionBody } from "../requests.ts";
 import { type Call, param, type Route, unary } from "../route.ts";
 import { manifestWire } from "../wire.ts";
 import { manifestRoutes } from "./manifest_routes.ts";
@@ -29,7 +29,7 @@ export const SUBSCRIPTION_ROUTES: readonly Route[] = [
     service: "SubscriptionService",
     tag: "subscriptions",
     words: "subscription",
-    write: SUBSCRIPTION_WRITE,
+    bodies: SUBSCRIPTION_BODIES,
     objectOf: ({ subscription }: SubscriptionBody) => subscription,
     get: (deps, caller, namespace, name) =>
       getManifest(deps, caller, "Subscription", namespace, name),

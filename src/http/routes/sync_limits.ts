@@ -9,7 +9,7 @@ import {
   type SyncLimitRef,
   updateSyncLimit,
 } from "../../service/manifests/sync_limits.ts";
-import { SYNC_WRITE, type SyncBody } from "../requests.ts";
+import { SYNC_CREATE, SYNC_UPDATE, type SyncBody } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 
 function syncType(type: Json | undefined): SyncConfigType {
@@ -53,7 +53,7 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
     operation: "SyncService_CreateSyncLimit",
     tag: "sync limits",
     summary: "Add a semaphore limit to a config map",
-    body: SYNC_WRITE,
+    body: SYNC_CREATE,
     run: async (call) => ({
       ...await createSyncLimit(
         call.service,
@@ -80,7 +80,7 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
     operation: "SyncService_UpdateSyncLimit",
     tag: "sync limits",
     summary: "Change a semaphore limit",
-    body: SYNC_WRITE,
+    body: SYNC_UPDATE,
     run: async (call) => ({
       ...await updateSyncLimit(
         call.service,

@@ -1,6 +1,6 @@
 /** Routes of workflow templates. */
 import { getTemplate } from "../../service/manifests/reads.ts";
-import { TEMPLATE_WRITE, type TemplateBody } from "../requests.ts";
+import { TEMPLATE_BODIES, type TemplateBody } from "../requests.ts";
 import type { Route } from "../route.ts";
 import { manifestWire } from "../wire.ts";
 import { manifestRoutes } from "./manifest_routes.ts";
@@ -12,7 +12,7 @@ export const WORKFLOW_TEMPLATE_ROUTES: readonly Route[] = manifestRoutes({
   service: "WorkflowTemplateService",
   tag: "workflow templates",
   words: "workflow template",
-  write: TEMPLATE_WRITE,
+  bodies: TEMPLATE_BODIES,
   objectOf: ({ template }: TemplateBody) => template,
   get: (deps, caller, namespace, name) =>
     getTemplate(deps, caller, "WorkflowTemplate", namespace, name),

@@ -133,6 +133,24 @@ describe("what is only checked is shown without its empty members, as if it were
   });
 });
 
+describe("a body of another form is refused with the name of its request", () => {
+  test.each([
+    ["POST", "/workflow-templates/n", "WorkflowTemplateCreateRequest"],
+    ["PUT", "/workflow-templates/n/a", "WorkflowTemplateUpdateRequest"],
+    ["POST", "/workflow-templates/n/lint", "WorkflowTemplateLintRequest"],
+    ["PUT", "/cron-workflows/n/a", "UpdateCronWorkflowRequest"],
+    ["POST", "/cron-workflows/n/lint", "LintCronWorkflowRequest"],
+    ["PUT", "/cron-workflows/n/a/resume", "CronWorkflowResumeRequest"],
+    ["PUT", "/sync/n/k", "UpdateSyncLimitRequest"],
+  ])("%s %s", async (method, path, name) => {
+    const { status, text } = await send(method, path, { namespace: 5 });
+    expect(status).toBe(400);
+    expect(JSON.parse(text).message).toBe(
+      `json: cannot unmarshal number into Go struct field ${name}.namespace of type string`,
+    );
+  });
+});
+
 test("set names the fault of what is to be set before the missing selector", async () => {
   await instance.seed([failed()]);
   const path = "/workflows/n/done/set";
