@@ -378,3 +378,22 @@ templates:
   }] }, suspend: {} }`);
   expect(node("w[0].a")?.inputs?.parameters).toEqual([{ name: "p", value, ...input, ...shown }]);
 });
+
+test("a DAG has failed although the exit handler of its failed retry node has succeeded", () => {
+  const { node, status } = run(
+    `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: work, hooks: { exit: { template: other } } }
+        - { name: b, template: other, depends: a }
+  - { name: work, retryStrategy: { limit: 1 }, ${WORK} }
+  - { name: other, ${WORK} }`,
+    [{ node: "a\\(", outcome: "Failed" }],
+  );
+  expect(node("w.a.onExit")?.phase).toBe("Succeeded");
+  expect(node("w.b")?.phase).toBe("Omitted");
+  expect(status()?.phase).toBe("Failed");
+});

@@ -42,12 +42,19 @@ export function branchPhases(
     for (const id of node === undefined ? [] : outboundOf(turn.state, node)) {
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
-      // An attempt counts with the phase of its retry node, which may have ended differently.
-      const ended = outbound.role === "attempt" ? getOwner(turn, outbound) : outbound;
-      const own = isCompleted(ended.phase) ? ended.phase : phaseOf(task);
+      const { phase: ended } = decisive(turn, outbound);
+      const own = isCompleted(ended) ? ended : phaseOf(task);
       if (own === "Failed" || own === "Error") phase = own;
     }
     return phase;
   };
   return phaseOf;
+}
+
+/** The node whose phase counts: behind an attempt, or a hook that is the last child of a retry node, the retry node itself. */
+function decisive(turn: Turn, outbound: NodeRecord): NodeRecord {
+  if (outbound.role === "attempt") return getOwner(turn, outbound);
+  if (outbound.role !== "hook") return outbound;
+  const owner = getOwner(turn, outbound);
+  return owner.type === "Retry" ? owner : outbound;
 }
