@@ -38,20 +38,22 @@ function outputValue(turn: Turn, parameter: Parameter, references: References): 
     throw new NodeFailure("output parameters must have a valueFrom specified");
   }
   const { expression = "", parameter: reference = "", default: fallback } = valueFrom;
-  const absent = (what: string) => {
+  const fallBack = (reason: string) => {
     if (fallback !== undefined) return fallback;
-    throw new NodeFailure(
-      `output parameter ${JSON.stringify(name)}: ${
-        JSON.stringify(what)
-      } is an absent optional (skipped/omitted node output with no default)`,
-    );
+    throw new NodeFailure(reason);
   };
   try {
     if (expression !== "") {
-      return outputText(expression, references.scope, turn.env) ?? absent(expression);
+      return outputText(expression, references.scope, turn.env) ??
+        fallBack(`failed to evaluate expression ${JSON.stringify(expression)}`);
     }
     const tag = soleTag(reference);
-    if (tag !== undefined && references.scope.find(tag) === null) return absent(reference);
+    if (tag !== undefined && references.scope.find(tag) === null) {
+      const named = `output parameter ${JSON.stringify(name)}: ${JSON.stringify(reference)}`;
+      return fallBack(
+        `${named} is an absent optional (skipped/omitted node output with no default)`,
+      );
+    }
     return replaceTagsIn(reference, references.scope, "error", turn.env);
   } catch (error) {
     if (!isFailure(error)) throw error;
