@@ -21,3 +21,52 @@ templates:
     nodes: { w: { phase: "Error", message } },
   });
 });
+
+test("an output from a step that failed and left nothing names what it could not find", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    outputs: { parameters: [{ name: p, valueFrom: { parameter: "{{steps.a.outputs.parameters.o}}" } }] }
+    steps: [[{ name: a, template: work, continueOn: { failed: true } }]]
+  - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }`,
+    5,
+    { rules: [{ outcome: "Failed" }] },
+  );
+  expect(simulation.view("w").status?.nodes?.["w"]).toMatchObject({
+    phase: "Error",
+    message: 'Unable to resolve: "steps.a.outputs.parameters.o"',
+  });
+});
+
+test("an output artifact of a step that was skipped lies nowhere, and who needs it says so", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - - { name: s, template: inner }
+      - - { name: may, template: mayUse, arguments: { artifacts: [{ name: f, from: "{{steps.s.outputs.artifacts.f}}" }] } }
+      - - { name: must, template: mustUse, arguments: { artifacts: [{ name: f, from: "{{steps.s.outputs.artifacts.f}}" }] } }
+  - name: inner
+    outputs: { artifacts: [{ name: f, from: "{{steps.a.outputs.artifacts.made}}" }] }
+    steps: [[{ name: a, template: work, when: "false" }]]
+  - { name: work, container: { image: x }, outputs: { artifacts: [{ name: made, path: /f }] } }
+  - { name: mayUse, container: { image: x }, inputs: { artifacts: [{ name: f, path: /f, optional: true }] } }
+  - { name: mustUse, container: { image: x }, inputs: { artifacts: [{ name: f, path: /f }] } }`,
+    5,
+  );
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  const node = (name: string) => nodes.find((one) => one.name === name);
+  expect(node("w[0].s")).toMatchObject({
+    phase: "Succeeded",
+    outputs: { artifacts: [{ name: "f" }] },
+  });
+  expect(node("w[1].may")?.phase).toBe("Succeeded");
+  expect(node("w[2].must")).toMatchObject({
+    phase: "Error",
+    message: "inputs.artifacts.f missing location information",
+  });
+});

@@ -48,12 +48,14 @@ function outputValue(turn: Turn, parameter: Parameter, references: References): 
         fallBack(`failed to evaluate expression ${JSON.stringify(expression)}`);
     }
     const tag = soleTag(reference);
-    if (tag !== undefined && references.scope.find(tag) === null) {
+    const found = tag === undefined ? "" : references.scope.find(tag);
+    if (found === null) {
       const named = `output parameter ${JSON.stringify(name)}: ${JSON.stringify(reference)}`;
       return fallBack(
         `${named} is an absent optional (skipped/omitted node output with no default)`,
       );
     }
+    if (found === undefined) return fallBack(`Unable to resolve: ${JSON.stringify(tag)}`);
     return replaceTagsIn(reference, references.scope, "error", turn.env);
   } catch (error) {
     if (!isFailure(error)) throw error;
@@ -65,6 +67,10 @@ function outputValue(turn: Turn, parameter: Parameter, references: References): 
 function collectArtifact(turn: Turn, artifact: Artifact, references: References): Artifact[] {
   const found = resolveArtifact(turn, artifact, references);
   if (hasLocation(found)) return [found];
+  const tag = soleTag(artifact.from);
+  if (tag !== undefined && references.findArtifact(tag) !== undefined) {
+    return [{ name: artifact.name }];
+  }
   if (artifact.optional === true) return [];
   throw new NodeFailure(
     `failed to resolve ${artifact.from ?? artifact.fromExpression ?? artifact.name}`,

@@ -130,7 +130,15 @@ export function findArtifact(
 ): Artifact | undefined {
   const producer = findProducer(turn, boundary, frame, step);
   if (producer === undefined || producer.isLoop) return undefined;
-  return nodeWithOutputs(producer.node).outputs?.artifacts?.find((one) => one.name === name);
+  const { node } = producer;
+  const isNamed = (artifact: Artifact) => artifact.name === name;
+  const left = nodeWithOutputs(node).outputs?.artifacts?.find(isNamed);
+  if (left !== undefined || node.phase !== "Skipped" || frame.template.dag !== undefined) {
+    return left;
+  }
+  // In steps, one that was skipped has its artifacts, but they lie nowhere.
+  const { template } = resolveTemplate(turn, producer.step, frame.context);
+  return template.outputs?.artifacts?.some(isNamed) === true ? { name } : undefined;
 }
 
 /** Full names of the artifacts that an expression may read under `steps`, `tasks` or `inputs`. */
