@@ -12,7 +12,7 @@ import { LIVE } from "./live.ts";
 import { checkBytes, LimitExceeded } from "./limits.ts";
 import { observeMetrics } from "./metrics.ts";
 import { noteChanges } from "./note_changes.ts";
-import { wakeGated } from "./nodes/gate.ts";
+import { serveGated } from "./nodes/gate.ts";
 import { lookAtWoken, startOutermost } from "./nodes/look.ts";
 import { beginIfUntouched } from "./nodes/start.ts";
 import { goOnRetrying } from "./orders/manual_retry.ts";
@@ -119,7 +119,10 @@ function settle(turn: Turn): void {
 function lookAround(turn: Turn): void {
   const { state } = turn;
   const { runtime } = state;
-  if (state.header.isCut !== true) runtime.triedAt = -1;
+  if (state.header.isCut !== true) {
+    runtime.triedAt = -1;
+    runtime.isServing = false;
+  }
   while (state.header.finishedAt === undefined) {
     endActive(turn);
     checkTurn(turn);
@@ -146,7 +149,7 @@ function lookAround(turn: Turn): void {
     // A node that was woken for a free place may still be unable to begin, so after each change every waiter gets one chance.
     if (runtime.revision !== runtime.triedAt) runtime.tried?.clear();
     runtime.triedAt = runtime.revision;
-    if (!wakeGated(turn)) break;
+    if (!serveGated(turn)) break;
   }
 }
 

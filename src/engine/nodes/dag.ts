@@ -39,6 +39,7 @@ import {
   startMember,
   succeed,
 } from "./group.ts";
+import { isNext } from "./gate.ts";
 import { newNode } from "./new_node.ts";
 import { beginIfUntouched } from "./start.ts";
 
@@ -63,7 +64,8 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (turn.state.runtime.opened.length > 0) return;
   if (hasEnded(node) || failFast(turn, node, undefined)) return;
   if (!areMembersDone(node)) return;
-  if (dag.ready.length > dag.firstReady && memory.firstFailed === undefined) return;
+  const isLeft = dag.ready.length > dag.firstReady;
+  if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
   change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });

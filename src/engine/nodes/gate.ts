@@ -6,7 +6,7 @@ import { setId } from "../member_sets.ts";
 import { memoryOf, ownerOf } from "../live.ts";
 import { wake } from "../runtime.ts";
 import { executedSpec } from "../state.ts";
-import type { NodeRecord } from "../records.ts";
+import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { frameOf } from "../scope/call.ts";
 
@@ -29,7 +29,8 @@ export function isGateOpen(
     return false;
   }
   const { parallelism } = frameOf(turn, boundary).template;
-  if (parallelism !== undefined && memoryOf(boundary)[counted] >= parallelism) {
+  if (parallelism === undefined) return true;
+  if (memoryOf(boundary)[counted] >= parallelism || !isServed(turn, waiter)) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }
@@ -57,9 +58,20 @@ export function isAnyAtWork({ state }: Turn, boundary: NodeRecord): boolean {
 
 /** Tells whether the workflow's parallelism allows one more pod. If not, `waiter` is looked at again when it does. */
 export function isPlaceFree(turn: Turn, waiter: string): boolean {
-  if (!isWorkflowFull(turn)) return true;
+  const { parallelism } = executedSpec(turn.state);
+  if (parallelism === undefined) return true;
+  const { activePods } = turn.state.runtime;
+  if (activePods < parallelism && isServed(turn, waiter)) return true;
   (turn.state.runtime.gated ??= new Set()).add(waiter);
   return false;
+}
+
+/**
+ * Tells whether a waiter may take a free place. What has happened in the meantime wakes nodes in any order, so first all of them
+ * ask, and then they are served in the order of the tree. A waiter without a node is the first node of the workflow.
+ */
+function isServed({ state: { runtime, nodes } }: Turn, waiter: string): boolean {
+  return runtime.isServing || !nodes.has(waiter);
 }
 
 function isWorkflowFull(turn: Turn): boolean {
@@ -67,8 +79,24 @@ function isWorkflowFull(turn: Turn): boolean {
   return parallelism !== undefined && turn.state.runtime.activePods >= parallelism;
 }
 
-/** Wakes a waiter that now has a place, and adds it to those that were tried. False when there is none. */
-export function wakeGated(turn: Turn): boolean {
+/** Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places. */
+export function isNext(turn: Turn, node: NodeRecord): boolean {
+  const { gated, gatedIn, isServing } = turn.state.runtime;
+  if (isServing || isWorkflowFull(turn)) return false;
+  if (gated?.has(node.id) === true) return true;
+  const { parallelism } = frameOf(turn, node).template;
+  return gatedIn?.get(node.id)?.has(node.id) === true && parallelism !== undefined &&
+    memoryOf(node).activeChildren < parallelism;
+}
+
+/** Serves a waiter that now has a place, and adds it to those that were tried. False when there is none. */
+export function serveGated(turn: Turn): boolean {
+  const isServing = wakeGated(turn);
+  if (isServing) turn.state.runtime.isServing = true;
+  return isServing;
+}
+
+function wakeGated(turn: Turn): boolean {
   const { runtime, nodes } = turn.state;
   const { gated, gatedIn } = runtime;
   if (gated === undefined && gatedIn === undefined) return false;
@@ -125,14 +153,42 @@ function firstInTree(
   return best?.node;
 }
 
+/**
+ * Where in the tree the node begins what it waits for: its way from the root, with the order of the tasks in each DAG; then, for
+ * a group, what comes after all that it has begun.
+ */
 function pathOf(turn: Turn, node: NodeRecord): number[] {
-  const path: number[] = [];
-  for (
-    let at: NodeRecord | undefined = node;
-    at !== undefined;
-    at = ownerOf(turn.state.nodes, at)
-  ) path.unshift(at.order);
-  return path;
+  const owner = ownerOf(turn.state.nodes, node);
+  if (node.type === "StepGroup" || node.type === "TaskGroup") {
+    return [...wayTo(turn, node), Infinity];
+  }
+  if (!hasEnded(node)) {
+    if (node.type === "Retry" || node.lock !== undefined) return wayTo(turn, node);
+    const { dag } = memoryOf(node);
+    const next = dag?.ready[dag.firstReady];
+    if (next !== undefined) return [...wayTo(turn, node), dag?.plan.rank[next] ?? Infinity];
+  }
+  // It begins hooks. Those of steps come after all steps of their group.
+  return owner?.type === "StepGroup"
+    ? [...wayTo(turn, owner), Infinity, node.order]
+    : [...wayTo(turn, node), Infinity];
+}
+
+function wayTo(turn: Turn, node: NodeRecord): number[] {
+  const way: number[] = [];
+  for (let at: NodeRecord | undefined = node; at !== undefined;) {
+    const owner: NodeRecord | undefined = ownerOf(turn.state.nodes, at);
+    way.push(placeIn(owner, at));
+    at = owner;
+  }
+  return way.reverse();
+}
+
+/** The place of a node among those that its owner begins. */
+function placeIn(owner: NodeRecord | undefined, node: NodeRecord): number {
+  if (owner?.type !== "DAG" || node.role === "hook") return node.order;
+  const plan = memoryOf(owner).dag?.plan;
+  return plan?.rank[plan.numbers.get(node.step ?? "") ?? -1] ?? node.order;
 }
 
 function isBefore(a: readonly number[], b: readonly number[]): boolean {

@@ -1,0 +1,59 @@
+/** Who gets a free place, where parallelism is limited: the first in the order of the tree, whatever has happened last. */
+import { describe, expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+/** Names of the pods that were begun after 9 seconds. All pods hang except those whose names begin with `short`. */
+function begun(spec: string, isForgetful: boolean): string[] {
+  const text = `
+entrypoint: main
+${spec}
+  - { name: work, container: { image: x } }
+  - { name: flaky, retryStrategy: { limit: 3 }, container: { image: x } }
+  - { name: pair, dag: { tasks: [{ name: one, template: work }, { name: two, template: work }] } }`;
+  const rules = [
+    { node: "flaky\\(0\\)", outcome: "Failed" as const },
+    { node: "short", outcome: "Succeeded" as const },
+    { node: "bad", outcome: "Failed" as const },
+    { outcome: "Hang" as const },
+  ];
+  const simulation = simulateWorkflow(text, 9, { rules, isForgetful });
+  return Object.values(simulation.view("w").status?.nodes ?? {})
+    .filter(({ type }) => type === "Pod")
+    .map(({ name }) => name)
+    .sort();
+}
+
+describe.each([["in memory", false], ["loaded again after each step", true]])(
+  "%s",
+  (_, forgets) => {
+    test("what is inside an earlier step goes before a later step", () => {
+      const steps =
+        "[[{ name: short, template: work }, { name: a, template: pair }, { name: b, template: pair }]]";
+      const spec = `parallelism: 2\ntemplates:\n  - { name: main, steps: ${steps} }`;
+      expect(begun(spec, forgets)).toEqual(["w[0].a.one", "w[0].a.two", "w[0].short"]);
+    });
+
+    test("what is inside an earlier task goes before a later task", () => {
+      const tasks =
+        "[{ name: a-short, template: work }, { name: b, template: pair }, { name: c, template: work }]";
+      const spec = `parallelism: 2\ntemplates:\n  - { name: main, dag: { tasks: ${tasks} } }`;
+      expect(begun(spec, forgets)).toEqual(["w.a-short", "w.b.one", "w.b.two"]);
+    });
+
+    test.each(["workflow", "template"])("an attempt goes before a later step: %s", (level) => {
+      const limit = "parallelism: 1";
+      const spec = `${level === "workflow" ? limit : ""}
+templates:
+  - name: main
+    ${level === "workflow" ? "" : limit}
+    steps: [[{ name: flaky, template: flaky }, { name: b, template: work }]]`;
+      expect(begun(spec, forgets)).toEqual(["w[0].flaky(0)", "w[0].flaky(1)"]);
+    });
+
+    test("a task that only waited for its turn begins although another one has failed", () => {
+      const tasks = "[{ name: a-bad, template: work }, { name: b-short, template: work }]";
+      const spec = `parallelism: 1\ntemplates:\n  - { name: main, dag: { tasks: ${tasks} } }`;
+      expect(begun(spec, forgets)).toEqual(["w.a-bad", "w.b-short"]);
+    });
+  },
+);
