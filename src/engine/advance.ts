@@ -121,7 +121,7 @@ function lookAround(turn: Turn): void {
   const { runtime } = state;
   if (state.header.isCut !== true) {
     runtime.triedAt = -1;
-    runtime.isServing = false;
+    runtime.serving = "";
   }
   while (state.header.finishedAt === undefined) {
     endActive(turn);

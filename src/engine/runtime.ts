@@ -76,8 +76,8 @@ export interface Runtime {
   /** Waiters for a free place that have had their chance since this revision. */
   tried: Set<string> | undefined;
   triedAt: number;
-  /** Free places are given to waiters. Before that, who wants a place becomes a waiter. */
-  isServing: boolean;
+  /** The waiter that was last given a free place, in this turn. While it is "", who wants a place becomes a waiter. */
+  serving: string;
   /** Nodes that wait for a free place in the workflow's parallelism. */
   gated: Set<string> | undefined;
   /** The same for the parallelism of each boundary. */
@@ -120,7 +120,7 @@ function emptyRuntime(): Runtime {
     filledCharacters: 0,
     tried: undefined,
     triedAt: -1,
-    isServing: false,
+    serving: "",
     gated: undefined,
     gatedIn: undefined,
     measures: undefined,

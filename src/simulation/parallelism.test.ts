@@ -12,7 +12,9 @@ ${spec}
   - { name: pair, dag: { tasks: [{ name: one, template: work }, { name: two, template: work }] } }`;
   const rules = [
     { node: "flaky\\(0\\)", outcome: "Failed" as const },
-    { node: "short", outcome: "Succeeded" as const },
+    { node: "short$", outcome: "Succeeded" as const },
+    { node: "late\\(0\\)", outcome: "Failed" as const },
+    { node: "long", outcome: "Succeeded" as const, after: 3 },
     { node: "bad", outcome: "Failed" as const },
     { outcome: "Hang" as const },
   ];
@@ -54,6 +56,24 @@ templates:
       const tasks = "[{ name: a-bad, template: work }, { name: b-short, template: work }]";
       const spec = `parallelism: 1\ntemplates:\n  - { name: main, dag: { tasks: ${tasks} } }`;
       expect(begun(spec, forgets)).toEqual(["w.a-bad", "w.b-short"]);
+    });
+
+    test("who waits for a place in a template and who waits for one in the workflow are in one order", () => {
+      const steps =
+        "[[{ name: late, template: late }, { name: b-long, template: work, withItems: [1, 2] }]]";
+      const spec = `parallelism: 2
+templates:
+  - { name: main, parallelism: 1, steps: ${steps} }
+  - { name: late, retryStrategy: { limit: 1, backoff: { duration: "2" } }, container: { image: x } }`;
+      expect(begun(spec, forgets)).toEqual(["w[0].b-long(0:1)", "w[0].late(0)", "w[0].late(1)"]);
+    });
+
+    test("a hook of the workflow goes after its steps", () => {
+      const spec = `parallelism: 1
+hooks: { running: { template: work, expression: 'workflow.status == "Running"' } }
+templates:
+  - { name: main, steps: [[{ name: short, template: work, hooks: { running: { template: work, expression: 'steps.short.status == "Running"' } } }], [{ name: b, template: work }]] }`;
+      expect(begun(spec, forgets)).toEqual(["w[0].short", "w[1].b"]);
     });
   },
 );

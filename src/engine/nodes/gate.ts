@@ -5,7 +5,7 @@
 import { setId } from "../member_sets.ts";
 import { memoryOf, ownerOf } from "../live.ts";
 import { wake } from "../runtime.ts";
-import { executedSpec } from "../state.ts";
+import { executedSpec, workflowName } from "../state.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { frameOf } from "../scope/call.ts";
@@ -70,8 +70,10 @@ export function isPlaceFree(turn: Turn, waiter: string): boolean {
  * Tells whether a waiter may take a free place. What has happened in the meantime wakes nodes in any order, so first all of them
  * ask, and then they are served in the order of the tree. A waiter without a node is the first node of the workflow.
  */
-function isServed({ state: { runtime, nodes } }: Turn, waiter: string): boolean {
-  return runtime.isServing || !nodes.has(waiter);
+function isServed({ state }: Turn, waiter: string): boolean {
+  const { runtime: { serving }, nodes } = state;
+  // The hooks of the workflow, for which its first node asks, are looked at in any case.
+  return waiter === workflowName(state) ? !nodes.has(waiter) || serving === waiter : serving !== "";
 }
 
 function isWorkflowFull(turn: Turn): boolean {
@@ -81,35 +83,35 @@ function isWorkflowFull(turn: Turn): boolean {
 
 /** Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places. */
 export function isNext(turn: Turn, node: NodeRecord): boolean {
-  const { gated, gatedIn, isServing } = turn.state.runtime;
-  if (isServing || isWorkflowFull(turn)) return false;
+  const { gated, gatedIn, serving } = turn.state.runtime;
+  if (serving === node.id || isWorkflowFull(turn)) return false;
   if (gated?.has(node.id) === true) return true;
   const { parallelism } = frameOf(turn, node).template;
   return gatedIn?.get(node.id)?.has(node.id) === true && parallelism !== undefined &&
     memoryOf(node).activeChildren < parallelism;
 }
 
-/** Serves a waiter that now has a place, and adds it to those that were tried. False when there is none. */
+/** Serves the first waiter in the order of the tree that now has a place, unless it was tried. False when there is none. */
 export function serveGated(turn: Turn): boolean {
-  const isServing = wakeGated(turn);
-  if (isServing) turn.state.runtime.isServing = true;
-  return isServing;
+  const { runtime } = turn.state;
+  if (isWorkflowFull(turn)) return false;
+  const first = firstGated(turn, runtime.tried ??= new Set());
+  if (first === undefined) return false;
+  const { id } = first;
+  runtime.tried.add(id);
+  runtime.gated?.delete(id);
+  for (const [boundary, waiters] of runtime.gatedIn ?? []) {
+    if (waiters.delete(id) && waiters.size === 0) runtime.gatedIn?.delete(boundary);
+  }
+  runtime.serving = id;
+  wake(runtime, first);
+  return true;
 }
 
-function wakeGated(turn: Turn): boolean {
-  const { runtime, nodes } = turn.state;
-  const { gated, gatedIn } = runtime;
-  if (gated === undefined && gatedIn === undefined) return false;
-  const tried = runtime.tried ??= new Set();
-  if (gated !== undefined && gated.size > 0 && !isWorkflowFull(turn)) {
-    const first = firstInTree(turn, gated, tried);
-    if (first !== undefined) {
-      tried.add(first.id);
-      gated.delete(first.id);
-      wake(runtime, first);
-      return true;
-    }
-  }
+function firstGated(turn: Turn, tried: ReadonlySet<string>): NodeRecord | undefined {
+  const { runtime: { gated, gatedIn }, nodes } = turn.state;
+  let best: Candidate | undefined;
+  if (gated !== undefined) best = firstInTree(turn, gated, tried, best);
   for (const [id, waiters] of gatedIn ?? []) {
     const boundary = nodes.get(id);
     if (boundary === undefined) {
@@ -120,26 +122,26 @@ function wakeGated(turn: Turn): boolean {
     const count = memoryOf(boundary);
     if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
     // A further attempt is no new child, so only active pods count for it.
-    const isAttemptOnly = count.activeChildren >= limit;
-    const first = firstInTree(turn, waiters, tried, isAttemptOnly ? "Retry" : undefined);
-    if (first === undefined) continue;
-    tried.add(first.id);
-    waiters.delete(first.id);
-    if (waiters.size === 0) gatedIn?.delete(id);
-    wake(runtime, first);
-    return true;
+    const type = count.activeChildren >= limit ? "Retry" : undefined;
+    best = firstInTree(turn, waiters, tried, best, type);
   }
-  return false;
+  return best?.node;
 }
 
-/** The first waiter in the order of the tree that was not tried yet. @param type of the waiter, if it matters */
+interface Candidate {
+  node: NodeRecord;
+  path: number[];
+}
+
+/** The first of the waiters that were not tried yet, or one that comes before. @param type of the waiter, if it matters */
 function firstInTree(
   turn: Turn,
   waiters: Set<string>,
   tried: ReadonlySet<string>,
+  before: Candidate | undefined,
   type?: NodeRecord["type"],
-): NodeRecord | undefined {
-  let best: { node: NodeRecord; path: number[] } | undefined;
+): Candidate | undefined {
+  let best = before;
   for (const id of waiters) {
     const node = turn.state.nodes.get(id);
     if (node === undefined) {
@@ -150,7 +152,7 @@ function firstInTree(
     const path = pathOf(turn, node);
     if (best === undefined || isBefore(path, best.path)) best = { node, path };
   }
-  return best?.node;
+  return best;
 }
 
 /**

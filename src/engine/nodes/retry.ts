@@ -40,7 +40,9 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     const verdict = decide(turn, node, last);
     if (verdict.type === "retry") begin(turn, node, attemptCount(node), verdict.deadline);
     else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
-    else {
+    else if (isShut(turn, boundaryOf(turn.state.nodes, node))) {
+      end(turn, node, "Failed", FAIL_FAST_TEXT);
+    } else {
       if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
       setTimer(turn, node, verdict.until);
     }
