@@ -18,6 +18,8 @@ export interface Live {
   isQueued: boolean;
   /** It is done for its owner. */
   isDone: boolean;
+  /** It is a daemon that has ended by itself, and its owner knows. */
+  isLost: boolean;
   /** Its owner and its boundary, once somebody has asked: each look into a large map of nodes misses the processor's caches. */
   owner: NodeRecord | undefined;
   boundary: NodeRecord | undefined;
@@ -32,6 +34,7 @@ export function newLive(): Live {
     isChanged: false,
     isQueued: false,
     isDone: false,
+    isLost: false,
     owner: undefined,
     boundary: undefined,
     group: undefined,

@@ -145,7 +145,7 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   let done = 0;
   for (const node of ordered) {
     const live = node[LIVE];
-    live.isDone = false;
+    live.isDone = live.isLost = false;
     live.owner = live.boundary = live.group = undefined;
     live.isQueued = true;
     if (++done % STEP_SIZE === 0) yield;

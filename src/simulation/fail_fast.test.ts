@@ -9,7 +9,8 @@ entrypoint: main
 templates:
   - { name: main, failFast: true, ${main} }
   - { name: work, container: { image: x } }
-  - { name: again, retryStrategy: { limit: 2 }, container: { image: x } }`;
+  - { name: again, retryStrategy: { limit: 2 }, container: { image: x } }
+  - { name: slow, retryStrategy: { limit: 2, backoff: { duration: 10m } }, container: { image: x } }`;
   return simulateWorkflow(spec, 30, { rules, isForgetful }).view("w").status;
 }
 
@@ -27,6 +28,18 @@ test("an attempt that fails after another step is not followed by another attemp
   expect(Object.values(status?.nodes ?? {}).map(({ name }) => name).sort())
     .toEqual(["w", "w.a", "w.a(0)", "w.b"]);
 });
+
+test.each([false, true])(
+  "an attempt that would wait long is not waited for, loaded again: %s",
+  (forgets) => {
+    const status = statusOf(
+      "steps: [[{ name: a, template: slow }, { name: b, template: work }]]",
+      [{ node: "a", outcome: "Failed", after: 5 }, { node: "b", outcome: "Failed", after: 2 }],
+      forgets,
+    );
+    expect(status).toMatchObject(ended);
+  },
+);
 
 test("a step whose hook has failed, and whose exit handler may no longer begin", () => {
   const hooks =

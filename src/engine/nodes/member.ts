@@ -17,6 +17,7 @@ import { beginIfUntouched, startCall } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure } from "../failure.ts";
 import {
+  hasEnded,
   isCompleted,
   isFailedOrError,
   isFulfilled,
@@ -27,14 +28,24 @@ import type { Turn } from "../turn.ts";
 
 /** Looks at a step, task or loop element after a change, and tells its owner when it is done. */
 export function lookAtMember(turn: Turn, node: NodeRecord): void {
-  if (node.owner === undefined || node[LIVE].isDone) return;
+  if (node.owner === undefined) return;
   const owner = getOwner(turn, node);
+  const live = node[LIVE];
+  const memory = memoryOf(owner);
+  // A daemon is done when it runs. When it ends by itself, its hooks may begin, and it has failed.
+  const isLost = node.isLostDaemon === true && !hasEnded(owner);
+  if (live.isDone) {
+    if (!isLost || live.isLost) return;
+    live.isDone = false;
+    live.isLost = true;
+    memory.doneCount--;
+  }
   // What a copied tree passes on may not be known before its groups begin.
   if (isUntouched(node) || isUntouched(owner) || !isDone(turn, node)) return;
-  const memory = memoryOf(owner);
-  node[LIVE].isDone = true;
+  live.isDone = true;
   memory.doneCount++;
-  if (owner.type === "DAG") (memory.news ??= []).push(node);
+  if (owner.type === "DAG" && !live.isLost) (memory.news ??= []).push(node);
+  live.isLost = isLost;
   if (isFailedOrError(node) && !isTolerated(turn, node)) {
     if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {
       memory.firstFailed = node;

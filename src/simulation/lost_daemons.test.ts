@@ -1,0 +1,38 @@
+/** Daemons that end by themselves while others still need them. */
+import { describe, expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+const RULES = [
+  { node: "daemon$", outcome: "Failed" as const, after: 3 },
+  { node: "user$", outcome: "Failed" as const, after: 8 },
+];
+
+function nodesOf(main: string, isForgetful: boolean) {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, ${main} }
+  - { name: serve, daemon: true, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+  const simulation = simulateWorkflow(spec, 20, { rules: RULES, isForgetful });
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  return (name: string) => nodes.find((node) => node.name === name);
+}
+
+describe.each([false, true])("loaded again after each step: %s", (forgets) => {
+  test("their exit handlers run", () => {
+    const daemon = "name: daemon, template: serve, hooks: { exit: { template: work } }";
+    const tasks = `[{ ${daemon} }, { name: user, template: work, depends: daemon }]`;
+    const inDag = nodesOf(`dag: { failFast: false, tasks: ${tasks} }`, forgets);
+    expect(inDag("w.daemon")?.phase).toBe("Failed");
+    expect(inDag("w.daemon.onExit")?.phase).toBe("Succeeded");
+    const inSteps = nodesOf(`steps: [[{ ${daemon} }, { name: user, template: work }]]`, forgets);
+    expect(inSteps("w[0].daemon.onExit")?.phase).toBe("Succeeded");
+  });
+
+  test("the first step that failed is named, though it is a daemon", () => {
+    const steps = "[[{ name: daemon, template: serve }, { name: user, template: work }]]";
+    const node = nodesOf(`steps: ${steps}`, forgets);
+    expect(node("w")?.message).toBe(`child '${node("w[0].daemon")?.id}' failed`);
+  });
+});
