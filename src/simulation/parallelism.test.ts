@@ -68,6 +68,15 @@ templates:
       expect(begun(spec, forgets)).toEqual(["w[0].b-long(0:1)", "w[0].late(0)", "w[0].late(1)"]);
     });
 
+    test("a hook of a step goes after all steps of its group, though its template has failed", () => {
+      const hooks = `{ run: { template: work, expression: 'steps.a.status == "Running"' } }`;
+      const spec = `parallelism: 2
+templates:
+  - { name: main, steps: [[{ name: a, template: failing, withItems: [1, 2], hooks: ${hooks} }]] }
+  - { name: failing, failFast: true, dag: { tasks: [{ name: bad, template: work }, { name: c, template: work }] } }`;
+      expect(begun(spec, forgets)).toContain("w[0].a(1:2).bad");
+    });
+
     test("a hook of the workflow goes after its steps", () => {
       const spec = `parallelism: 1
 hooks: { running: { template: work, expression: 'workflow.status == "Running"' } }
