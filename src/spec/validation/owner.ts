@@ -1,4 +1,5 @@
 /** Where templates are found: in the object that calls them, or in a stored one. */
+import { mayHoldTag } from "../../expr/templates/tags.ts";
 import type { StepLike, Template, WorkflowSpec, WorkflowTemplate } from "../manifest.ts";
 
 /** Kinds that hold templates others may use. */
@@ -21,11 +22,24 @@ export interface Owner {
 /** The owner of a spec's templates. Of two templates with one name, the first counts. */
 export function ownerOf(scope: Owner["scope"], name: string, spec: WorkflowSpec): Owner {
   const templates = new Map<string, Template>();
+  const forPods = mayHoldTag(spec.podMetadata) ? spec.podMetadata : undefined;
   for (const template of spec.templates ?? []) {
     const key = template.name ?? "";
-    if (!templates.has(key)) templates.set(key, template);
+    if (!templates.has(key)) templates.set(key, withPodMetadata(template, forPods));
   }
   return { scope, name, spec, templates };
+}
+
+/** The template with what the spec adds to every pod: tags there are filled in, and checked, as those of the template. */
+function withPodMetadata(template: Template, forPods: WorkflowSpec["podMetadata"]): Template {
+  if (forPods === undefined) return template;
+  const metadata = { ...template.metadata };
+  for (const member of ["annotations", "labels"] as const) {
+    if (forPods[member] !== undefined) {
+      metadata[member] = { ...metadata[member], ...forPods[member] };
+    }
+  }
+  return { ...template, metadata };
 }
 
 /** What names a template: a step, a task, or the entrypoint. */

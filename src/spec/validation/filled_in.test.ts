@@ -1,0 +1,80 @@
+/** What is checked of a template after the tags whose values are known have been filled in. */
+import { describe, expect, it } from "vitest";
+import { Problem } from "../../base/problem.ts";
+import { templateFinder } from "../lint.ts";
+import { parseManifests } from "../parse.ts";
+import { validateAny } from "./any.ts";
+
+const STORED = `
+---
+kind: WorkflowTemplate
+metadata: {name: stored}
+spec:
+  entrypoint: labelled
+  podMetadata: {labels: {of: "{{inputs.parameters.owner}}"}}
+  templates:
+  - {name: labelled, container: {image: i}}
+---
+kind: WorkflowTemplate
+metadata: {name: plain}
+spec: {entrypoint: main, templates: [{name: main, container: {image: i}}]}
+`;
+
+/** The text of the refusal of a workflow; empty if it is accepted. */
+function refusal(spec: string): string {
+  const text = `kind: Workflow\nmetadata: {name: w}\nspec:\n  ${
+    spec.trim().replaceAll("\n", "\n  ")
+  }`;
+  const [subject, ...others] = parseManifests(text + STORED);
+  if (subject === undefined) throw new Error("No manifest");
+  try {
+    validateAny(subject, templateFinder(others));
+    return "";
+  } catch (error) {
+    if (error instanceof Problem) return error.message;
+    throw error;
+  }
+}
+
+/** A workflow with the parameter `known`, whose value is `work`, and `five`, whose value is `5`. */
+function ofMain(body: string, more = ""): string {
+  return `
+entrypoint: main
+${more}
+arguments: {parameters: [{name: known, value: work}, {name: five, value: "5"}]}
+templates:
+- name: main
+  ${body.trim().replaceAll("\n", "\n  ")}
+- {name: work, container: {image: i}}`;
+}
+
+describe("metadata for every pod", () => {
+  const labelled = (text: string, body = "container: {image: i}") =>
+    ofMain(body, `podMetadata: {labels: {l: "${text}"}}`);
+
+  it("may name what every template knows", () => {
+    expect(refusal(labelled("{{workflow.name}}"))).toBe("");
+    expect(refusal(labelled("{{workflow.parameters.known}}"))).toBe("");
+  });
+
+  it("is checked as metadata of each template that is called by its name", () => {
+    expect(refusal(labelled("{{inputs.parameters.x}}"))).toBe(
+      "templates.main: failed to resolve {{inputs.parameters.x}}",
+    );
+    const withInput = "inputs: {parameters: [{name: x, value: y}]}\ncontainer: {image: i}";
+    expect(refusal(labelled("{{inputs.parameters.x}}", withInput))).toBe(
+      "templates.work templates.work: failed to resolve {{inputs.parameters.x}}",
+    );
+    expect(refusal(labelled("{{workflow.nothing}}", "steps: [[{name: a, template: work}]]"))).toBe(
+      "templates.main.steps[0].a templates.work: failed to resolve {{workflow.nothing}}",
+    );
+  });
+
+  it("is that of the object which holds the template", () => {
+    const text = "failed to resolve {{inputs.parameters.owner}}";
+    expect(refusal("workflowTemplateRef: {name: stored}")).toBe(`templates.labelled: ${text}`);
+    expect(
+      refusal(ofMain("steps: [[{name: a, templateRef: {name: stored, template: labelled}}]]")),
+    ).toBe(`templates.main.steps[0].a templates.labelled: ${text}`);
+  });
+});
