@@ -12,7 +12,10 @@ import { WORKFLOW_SPEC } from "./schema/kinds.ts";
 import { TEMPLATE } from "./schema/template.ts";
 import { BODY_MEMBERS } from "./template_type.ts";
 
-/** All arguments by name, as validation sees them. If both give one, the stronger is taken whole. */
+/**
+ * All arguments by name, as validation sees them. If both give one, or one gives it twice, the first is taken whole, the
+ * stronger ones being first.
+ */
 export function mergeArguments(
   strong: Arguments | undefined,
   weak: Arguments | undefined,
@@ -24,11 +27,11 @@ export function mergeArguments(
 }
 
 function firstByName<T extends { name: string }>(strong: T[] = [], weak: T[] = []): T[] {
-  if (strong.length === 0 || weak.length === 0) return strong.length === 0 ? weak : strong;
-  const [first] = strong;
-  const names = strong.length === 1 ? undefined : new Set(strong.map(({ name }) => name));
-  const isNew = ({ name }: T) => names === undefined ? name !== first?.name : !names.has(name);
-  return [...strong, ...weak.filter(isNew)];
+  const all = strong.length === 0 ? weak : weak.length === 0 ? strong : [...strong, ...weak];
+  if (all.length < 2) return all;
+  const names = new Set<string>();
+  const first = all.filter(({ name }) => !names.has(name) && names.add(name));
+  return first.length === all.length ? all : first;
 }
 
 /**

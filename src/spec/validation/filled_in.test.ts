@@ -78,3 +78,20 @@ describe("metadata for every pod", () => {
     ).toBe(`templates.main.steps[0].a templates.labelled: ${text}`);
   });
 });
+
+describe("arguments of a reference to a whole template", () => {
+  const using = (parameters: string) =>
+    refusal(`workflowTemplateRef: {name: plain}\narguments: {parameters: [${parameters}]}`);
+
+  it("of two with one name, the first counts", () => {
+    expect(using("{name: p, value: a}, {name: p, value: b}")).toBe("");
+    expect(using("{name: p, value: b, enum: [a]}, {name: p, value: a, enum: [a]}")).toBe(
+      "spec.arguments.p.value should be present in spec.arguments.p.enum list",
+    );
+  });
+
+  it("must each have a name of its own without a reference", () => {
+    const own = ofMain("container: {image: i}").replace("name: five", "name: known");
+    expect(refusal(own)).toBe("spec.arguments.parameters[1].name 'known' is not unique");
+  });
+});

@@ -135,7 +135,9 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
   const stored = findReferenced(spec, namespace, context, options);
   checkNames(spec.templates, "field", "spec.templates");
   checkWorkflowMetrics(spec.metrics);
-  const given = mergeArguments(spec.arguments, stored?.spec.arguments);
+  const given = stored === undefined
+    ? spec.arguments ?? {}
+    : mergeArguments(spec.arguments, stored.spec.arguments);
   checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
   checkOnce(
     { own: spec, stored: stored?.spec, metadata: [metadata, context.defaultMetadata], options },
