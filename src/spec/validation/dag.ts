@@ -60,6 +60,7 @@ function sortTasks(tasks: readonly DagTask[]): Graph {
     numbers.set(name, number);
     if (numbers.size === number) throw new SpecError(`duplicated nodeName ${name}`);
   }
+  for (const task of tasks) checkListed(task);
   const waits = tasks.map(findDependencies);
   const waiting = new Int32Array(tasks.length);
   const next: (number[] | undefined)[] = new Array(tasks.length).fill(undefined);
@@ -82,6 +83,14 @@ function sortTasks(tasks: readonly DagTask[]): Graph {
   }
   if (order.length < tasks.length) throw new SpecError("graph with cycle");
   return { tasks, numbers, waits, order };
+}
+
+/** Nothing but a name may be listed. An entry without any letter or digit would be passed over. */
+function checkListed({ depends = "", dependencies = [] }: DagTask): void {
+  if (depends !== "") return;
+  for (const entry of dependencies) {
+    if (!/[a-zA-Z0-9]/.test(entry)) throw new SpecError(`invalid dependency '${entry}'`);
+  }
 }
 
 /** Checks what can be checked of each task before the outputs of all tasks are known. @param names as of {@link checkTask} */

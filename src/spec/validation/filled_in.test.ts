@@ -95,3 +95,9 @@ describe("arguments of a reference to a whole template", () => {
     expect(refusal(own)).toBe("spec.arguments.parameters[1].name 'known' is not unique");
   });
 });
+describe("dependencies", () => {
+  it.each(['""', "null", '"&"'])("must name a task: %s", (entry) => {
+    const spec = ofMain(`dag: {tasks: [{name: a, template: work, dependencies: [${entry}]}]}`);
+    expect(refusal(spec)).toMatch(/^templates\.main sorting failed: invalid dependency '&?'$/);
+  });
+});
