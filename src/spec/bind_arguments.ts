@@ -2,7 +2,11 @@
  * Binds arguments to a template while a manifest is checked, with stand-ins for values that are known only at run time.
  */
 import { defined } from "../base/defined.ts";
-import { tagsOf } from "../expr/templates/tags.ts";
+import { ARGO_FUNCTIONS } from "../expr/functions/argo_functions.ts";
+import type { Scope } from "../expr/language/scope.ts";
+import { type Tag, tagsOf } from "../expr/templates/tags.ts";
+import { substituteText, TemplateError } from "../expr/templates/template.ts";
+import type { RunContext } from "../expr/values/run_context.ts";
 import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template, ValueFrom } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
@@ -10,8 +14,8 @@ import { SpecError } from "./spec_error.ts";
 /** Most characters that replacing tags may add to a template: a tag may occur many times. */
 const MAX_FILLED = 2 ** 24;
 
-/** Finds the value of a name. */
-export type Lookup = (name: string) => string | undefined;
+/** Values by name. Those that come first take precedence. */
+export type KnownValues = readonly ReadonlyMap<string, string>[];
 
 /** Where arguments come from. */
 export interface ArgumentSource {
@@ -59,12 +63,13 @@ export function bindInputs(template: Template, source: ArgumentSource): Template
  * A template with its tags replaced, as far as their values are known.
  *
  * @param template with its inputs filled
- * @param known value of a workflow variable or a local one
+ * @param known values of workflow variables and local ones
+ * @param run the evaluation of expressions: one budget, however many templates there are
  */
-export function replaceKnown(template: Template, known: Lookup): Template {
+export function replaceKnown(template: Template, known: KnownValues, run: RunContext): Template {
   let room = MAX_FILLED;
-  const bounded = (value: string | undefined) => {
-    room -= value?.length ?? 0;
+  const bounded = (value: string) => {
+    room -= value.length;
     if (room >= 0) return value;
     throw new SpecError(
       `templates.${
@@ -73,9 +78,8 @@ export function replaceKnown(template: Template, known: Lookup): Template {
     );
   };
   // Twice, since the inputs may contain workflow variables, and the rest may contain the inputs.
-  const first = replaceTags(template, (name) => bounded(known(name)));
-  const own = new Map(ownValues(first));
-  return replaceTags(first, (name) => bounded(own.get(name) ?? known(name)));
+  const first = replaceTags(template, known, bounded, run);
+  return replaceTags(first, [new Map(ownValues(first)), ...known], bounded, run);
 }
 
 /** Checks that {@link bindInputs} can fill the inputs. @throws as that */
@@ -127,7 +131,7 @@ function* ownValues(template: Template): Iterable<[string, string]> {
   for (const { name, value } of parameters) {
     if (value !== undefined) yield [`inputs.parameters.${name}`, value];
   }
-  yield ["inputs.parameters", JSON.stringify(parameters)];
+  yield ["inputs.parameters", parameters.length === 0 ? "null" : JSON.stringify(parameters)];
   for (const side of ["inputs", "outputs"] as const) {
     for (const { name, path } of template[side]?.artifacts ?? []) {
       if ((path ?? "") !== "") yield [`${side}.artifacts.${name}.path`, path ?? ""];
@@ -140,40 +144,87 @@ function* ownValues(template: Template): Iterable<[string, string]> {
 }
 
 /**
- * Replaces the tags whose values are known, in every text of a value; parts without tags are shared, not copied.
- * Expressions are left as they are: with stand-ins for values they would fail, or give results that they never give.
+ * Members whose text a rule looks at. Only here are expressions evaluated: elsewhere their results do not matter, and
+ * with stand-ins for values many of them fail.
  */
-function replaceTags<T>(value: T, known: Lookup): T {
-  const walk = (part: unknown): unknown => {
-    if (typeof part === "string") return part.includes("{{") ? replaceInText(part, known) : part;
+export const EVALUATED_MEMBERS: ReadonlySet<string> = new Set([
+  "name",
+  "template",
+  "depends",
+  "dependencies",
+  "target",
+  "timeout",
+  "activeDeadlineSeconds",
+  "action",
+]);
+
+/** Replaces the tags whose values are known, in every text of a value; parts without tags are shared, not copied. */
+function replaceTags<T>(
+  value: T,
+  known: KnownValues,
+  bounded: (value: string) => string,
+  run: RunContext,
+): T {
+  const find = (name: string) => findIn(known, name);
+  const scope = {
+    find,
+    names: (root: string) =>
+      known.flatMap((values) => [...values.keys()])
+        .filter((name) => name === root || name.startsWith(`${root}.`)),
+  };
+  const valueOfTag = (tag: Tag, text: string, key: string) => {
+    if (tag.type === "name") return find(tag.name);
+    if (!EVALUATED_MEMBERS.has(key)) return undefined;
+    return evaluated(text.slice(tag.start, tag.end), scope, run);
+  };
+  const replaceIn = (text: string, key: string): string => {
+    let out = "";
+    let at = 0;
+    for (const tag of tagsOf(text)) {
+      const value = valueOfTag(tag, text, key);
+      if (value === undefined) continue;
+      out += text.slice(at, tag.start) + bounded(value);
+      at = tag.end;
+    }
+    return out + text.slice(at);
+  };
+  const walk = (part: unknown, key: string): unknown => {
+    if (typeof part === "string") return part.includes("{{") ? replaceIn(part, key) : part;
     if (typeof part !== "object" || part === null) return part;
     if (Array.isArray(part)) {
       let copy: unknown[] | undefined;
       for (let at = 0; at < part.length; at++) {
-        const next = walk(part[at]);
+        const next = walk(part[at], key);
         if (next !== part[at]) (copy ??= part.slice())[at] = next;
       }
       return copy ?? part;
     }
     const members = part as Record<string, unknown>;
     let copy: Record<string, unknown> | undefined;
-    for (const key in members) {
-      const next = walk(members[key]);
-      if (next !== members[key]) (copy ??= { ...members })[key] = next;
+    for (const name in members) {
+      const next = walk(members[name], name);
+      if (next !== members[name]) (copy ??= { ...members })[name] = next;
     }
     return copy ?? part;
   };
-  return walk(value) as T;
+  return walk(value, "") as T;
 }
 
-function replaceInText(text: string, known: Lookup): string {
-  let out = "";
-  let at = 0;
-  for (const tag of tagsOf(text)) {
-    const value = tag.type === "name" ? known(tag.name) : undefined;
-    if (value === undefined) continue;
-    out += text.slice(at, tag.start) + value;
-    at = tag.end;
+function findIn(known: KnownValues, name: string): string | undefined {
+  for (const values of known) {
+    const value = values.get(name);
+    if (value !== undefined) return value;
   }
-  return out + text.slice(at);
+  return undefined;
+}
+
+/** The text of a tag with an expression, evaluated; undefined if it fails with what is known. */
+function evaluated(tag: string, scope: Scope, run: RunContext): string | undefined {
+  try {
+    const text = substituteText(tag, scope, { missing: "keep", functions: ARGO_FUNCTIONS, run });
+    return text === tag ? undefined : text;
+  } catch (error) {
+    if (error instanceof TemplateError) return undefined;
+    throw error;
+  }
 }

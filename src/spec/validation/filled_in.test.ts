@@ -48,6 +48,80 @@ templates:
 - {name: work, container: {image: i}}`;
 }
 
+describe("expressions in what a rule looks at", () => {
+  const step = (name: string) => ofMain(`steps: [[{name: a, template: "${name}"}]]`);
+  const dag = (more: string, target = "") =>
+    ofMain(
+      `dag: {target: "${target}", tasks: [{name: work, template: work}, {name: b, template: work, ${more}}]}`,
+    );
+
+  it.each([
+    step("{{=workflow.parameters.known}}"),
+    step("{{='wo' + 'rk'}}"),
+    dag('depends: "{{=workflow.parameters.known}}"'),
+    dag('dependencies: ["{{=workflow.parameters.known}}"]'),
+    dag("depends: work", "{{=workflow.parameters.known}}"),
+    ofMain('timeout: "{{=workflow.parameters.five}}s"\ncontainer: {image: i}'),
+    ofMain(
+      'activeDeadlineSeconds: "{{=asInt(workflow.parameters.five) * 60}}"\ncontainer: {image: i}',
+    ),
+    ofMain('resource: {action: "{{=workflow.uid}}", manifest: "a: 1"}'),
+  ])("accepts %s", (spec) => expect(refusal(spec)).toBe(""));
+
+  it.each([
+    [step("{{=1 + 1}}"), "templates.main.steps[0].a template name '2' undefined"],
+    [step("{{=item}}"), "templates.main.steps[0].a template name '{{=item}}' undefined"],
+    [step("{{= no( }}"), "templates.main.steps[0].a template name '{{= no( }}' undefined"],
+    [
+      ofMain('steps: [[{name: a, templateRef: {name: stored, template: "{{=item}}"}}]]'),
+      "templates.main.steps[0].a template reference stored.{{=item}} not found",
+    ],
+    [dag('depends: "{{=1 + 1}}"'), "templates.main sorting failed: invalid dependency 2"],
+    [
+      dag("depends: work", "{{='none'}}"),
+      "templates.main.targets: target 'none' is not defined",
+    ],
+    [
+      ofMain('timeout: "{{=workflow.parameters.five}}"\ncontainer: {image: i}'),
+      "main has invalid duration format in timeout",
+    ],
+    [
+      ofMain('resource: {action: "{{=item}}", manifest: "a: 1"}'),
+      "templates.main.resource.action must be one of: get, create, apply, delete, replace, patch",
+    ],
+  ])("refuses %s", (spec, text) => expect(refusal(spec)).toBe(text));
+
+  it("does not evaluate them in the names of the entrypoint and the exit handler", () => {
+    const body = "container: {image: i}";
+    expect(refusal(ofMain(body, 'onExit: "{{=workflow.parameters.known}}"'))).toBe(
+      "template name '{{=workflow.parameters.known}}' undefined",
+    );
+    expect(refusal(ofMain(body).replace("entrypoint: main", `entrypoint: "{{='main'}}"`))).toBe(
+      "template name '{{='main'}}' undefined",
+    );
+  });
+});
+
+describe("a list of steps without any group", () => {
+  it.each([
+    ["steps: []", ""],
+    ["steps: []\nactiveDeadlineSeconds: 10", ""],
+    ["steps: [[]]\nactiveDeadlineSeconds: 10", /only valid for leaf templates/],
+    [
+      "steps: []\nparallelism: 2",
+      "templates.main.parallelism is only valid for steps and dag templates",
+    ],
+    ["steps: []\ntimeout: 1h", "Unknown template doesn't support timeout field"],
+    [
+      "steps: []\nnodeSelector: {a: '{{steps.a.id}}'}",
+      "templates.main: failed to resolve {{steps.a.id}}",
+    ],
+  ])("%s", (body, text) => {
+    if (typeof text === "string") expect(refusal(ofMain(body))).toBe(text);
+    else expect(refusal(ofMain(body))).toMatch(text);
+  });
+});
+
 describe("metadata for every pod", () => {
   const labelled = (text: string, body = "container: {image: i}") =>
     ofMain(body, `podMetadata: {labels: {l: "${text}"}}`);

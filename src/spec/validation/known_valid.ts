@@ -7,6 +7,7 @@ import { BoundedCache } from "../../base/bounded_cache.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { isShared } from "../../base/shared_json.ts";
 import { tagsOf } from "../../expr/templates/tags.ts";
+import { EVALUATED_MEMBERS } from "../bind_arguments.ts";
 import type {
   Arguments,
   Parameter,
@@ -134,7 +135,7 @@ function areOpen(templates: readonly Template[]): boolean {
 }
 
 function isOpenAt(value: unknown, place: string): boolean {
-  if (typeof value === "string") return isOpenText(value, ANY_VALUE.test(place));
+  if (typeof value === "string") return isOpenText(value, place);
   if (Array.isArray(value)) return value.some((item) => isOpenAt(item, `${place}.*`));
   if (!isJsonObject(value)) return false;
   return Object.entries(value).some(([key, member]) =>
@@ -142,11 +143,14 @@ function isOpenAt(value: unknown, place: string): boolean {
   );
 }
 
-/** A tag inside a tag may become any name. Expressions are not evaluated while a manifest is checked. */
-function isOpenText(text: string, mayBeAny: boolean): boolean {
+/** A tag inside a tag may become any name. Few expressions are evaluated while a manifest is checked. */
+function isOpenText(text: string, place: string): boolean {
   if (!text.includes("{{")) return false;
+  const mayBeAny = ANY_VALUE.test(place);
   return tagsOf(text).some((tag) =>
-    tag.type === "name" &&
-    (tag.outerStart !== undefined || (!mayBeAny && /^(workflow|inputs)\.parameters/.test(tag.name)))
+    tag.type === "expression"
+      ? EVALUATED_MEMBERS.has(/([^.]+)[.*]*$/.exec(place)?.[1] ?? "")
+      : tag.outerStart !== undefined ||
+        (!mayBeAny && /^(workflow|inputs)\.parameters/.test(tag.name))
   );
 }

@@ -15,8 +15,7 @@ export function checkResourceTemplate(place: string, template: Template): void {
   const resource = template.resource;
   if (resource === undefined) return;
   const action = resource.action ?? "";
-  const isKnownLater = isPlaceholder(action) || action.startsWith("{{=");
-  if (!ACTIONS.includes(action) && !isKnownLater) {
+  if (!ACTIONS.includes(action) && !isPlaceholder(action)) {
     throw new SpecError(`${place}.resource.action must be one of: ${ACTIONS.join(", ")}`);
   }
   if (action === "delete" || action === "get") return;

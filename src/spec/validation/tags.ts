@@ -70,9 +70,11 @@ function findTags(value: unknown): FoundTags {
   return { text, tags, open: undefined };
 }
 
-/** Tags of a value, without their braces, in the order of the value's JSON text. */
-export function tagsInJson(value: unknown): string[] {
-  return findTags(value).tags;
+/** Tells whether a value, whose known tags are replaced, has others that are filled in later; or one without an end. */
+export function holdsUnknownNames(value: unknown): boolean {
+  if (!mayHoldTag(value)) return false;
+  const { tags, open } = findTags(value);
+  return open !== undefined || tags.some((tag) => !isExpressionTag(tag));
 }
 
 /** Most characters of a text that the error about a tag without an end shows. */
@@ -100,11 +102,13 @@ export function checkTagEnds(value: unknown, prefix: string): void {
   const found = findTags(value);
   checkOpen(found, prefix);
   for (const tag of found.tags) {
-    // The quotation mark that ends the text, and what follows it.
-    const after = isExpressionTag(tag) ? /^[^"\\]*(?:\\.[^"\\]*)*"(.)/.exec(tag)?.[1] : undefined;
+    // The quotation mark that ends the text, and what follows it: if nothing, the one that the reference adds.
+    const after = isExpressionTag(tag) ? /^[^"\\]*(?:\\.[^"\\]*)*"(.?)/.exec(tag)?.[1] : undefined;
     if (after === undefined) continue;
     throw new SpecError(
-      `${prefix}failed to unmarshall JSON expression: invalid character '${after}' after top-level value`,
+      `${prefix}failed to unmarshall JSON expression: invalid character '${
+        after || '"'
+      }' after top-level value`,
     );
   }
 }

@@ -2,7 +2,7 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
-import { mayHoldTag } from "../../expr/templates/tags.ts";
+import { RunContext } from "../../expr/values/run_context.ts";
 import {
   anyArguments,
   type ArgumentSource,
@@ -11,6 +11,7 @@ import {
   replaceKnown,
 } from "../bind_arguments.ts";
 import type { Template, TemplateRef, WorkflowSpec } from "../manifest.ts";
+import { without } from "../merge.ts";
 import { holdsPlaceholder, placeholder } from "../placeholder.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import {
@@ -41,10 +42,9 @@ import {
   ANY_GLOBAL_ARTIFACT,
   ANY_GLOBAL_PARAMETER,
   checkTagEnds,
-  isExpressionTag,
+  holdsUnknownNames,
   type Names,
   type Scope,
-  tagsInJson,
 } from "./tags.ts";
 import { RETRY_VARIABLES } from "./variables.ts";
 
@@ -67,6 +67,7 @@ export class TemplateWalk implements CallChecker {
   /** Templates that were checked: of further calls, only the arguments are checked. */
   readonly #seen = new Set<Template>();
   readonly #owners = new Map<string, Owner>();
+  readonly #run = new RunContext();
   #placeholders = 0;
   #depth = 0;
 
@@ -123,9 +124,8 @@ export class TemplateWalk implements CallChecker {
       if (name !== "") throw new SpecError("template name cannot be specified with templateRef");
       if ((ref.name ?? "") === "") throw new SpecError("resource name is required");
       if ((ref.template ?? "") === "") throw new SpecError("template name is required");
-      if (mayHoldTag(ref)) return undefined;
+      if (holdsUnknownNames(ref)) return undefined;
     } else if (name !== "" && local === undefined) {
-      if (tagsInJson(name).some(isExpressionTag)) return undefined;
       throw new SpecError(`template name '${name}' undefined`);
     }
     if (call.inline !== undefined) return { template: call.inline, owner };
@@ -177,10 +177,7 @@ export class TemplateWalk implements CallChecker {
     const locals = this.#addLocals(template, names);
     const filled = withPrefix(`templates.${name} `, () => bindInputs(template, source));
     checkTagEnds(filled, `templates.${name} `);
-    const bound = replaceKnown(
-      filled,
-      (variable) => locals.get(variable) ?? this.globals.get(variable),
-    );
+    const bound = withoutEmptySteps(replaceKnown(filled, [locals, this.globals], this.#run));
     checkTimeouts(bound);
     checkTemplatePodResources(bound);
     this.#seen.add(template);
@@ -270,6 +267,14 @@ export class TemplateWalk implements CallChecker {
       this.addGlobals([`workflow.outputs.${kind}.${name}`]);
     }
   }
+}
+
+/**
+ * A list of steps without any group is lost when the reference fills a template in. From then on the rules for a
+ * template without a body apply.
+ */
+function withoutEmptySteps(template: Template): Template {
+  return template.steps?.length === 0 ? without(template, "steps") : template;
 }
 
 function checkTimeouts(template: Template): void {
