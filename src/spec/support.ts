@@ -153,7 +153,7 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     of:
-      "Affinity Toleration PodDNSConfig PodDNSConfigOption PodResourceClaim LocalObjectReference Metadata PersistentVolumeClaim PersistentVolumeClaimSpec LabelSelector LabelSelectorRequirement VolumeResourceRequirements Sysctl",
+      "Affinity NodeAffinity NodeSelector NodeSelectorTerm NodeSelectorRequirement PreferredSchedulingTerm PodAffinity PodAntiAffinity PodAffinityTerm WeightedPodAffinityTerm Toleration PodDNSConfig PodDNSConfigOption PodResourceClaim LocalObjectReference Metadata PersistentVolumeClaim PersistentVolumeClaimSpec LabelSelector LabelSelectorRequirement VolumeResourceRequirements Sysctl",
     members: "*",
     is: "nny",
     note: CLUSTER,
@@ -358,7 +358,12 @@ export const CLAIMS: readonly Claim[] = [
   { of: "SecretVolumeSource ConfigMapVolumeSource", members: "defaultMode", is: "nny" },
   { of: "PersistentVolumeClaimVolumeSource", members: "*", is: "yyy" },
   { of: "PersistentVolumeClaimVolumeSource", members: "readOnly", is: "nny" },
-  { of: "EmptyDirVolumeSource NFSVolumeSource", members: "*", is: "nny" },
+  {
+    of:
+      "EmptyDirVolumeSource NFSVolumeSource ProjectedVolumeSource VolumeProjection SecretProjection ConfigMapProjection DownwardAPIProjection ServiceAccountTokenProjection DownwardAPIVolumeSource DownwardAPIVolumeFile CSIVolumeSource EphemeralVolumeSource PersistentVolumeClaimTemplate",
+    members: "*",
+    is: "nny",
+  },
 
   // Artifacts.
   { of: "Artifact ArtifactPaths", members: "*", is: "yyy" },

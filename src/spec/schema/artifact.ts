@@ -15,7 +15,8 @@ import {
   type StructSchema,
   uint64,
 } from "./schema.ts";
-import { ENV_VAR, SECRET_KEY_SELECTOR, VOLUME, VOLUME_MOUNT } from "./kubernetes.ts";
+import { ENV_VAR, SECRET_KEY_SELECTOR, VOLUME_MOUNT } from "./kubernetes.ts";
+import { VOLUME } from "./volumes.ts";
 
 const strings = list(string);
 const secret = SECRET_KEY_SELECTOR;

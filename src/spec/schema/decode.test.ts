@@ -333,6 +333,52 @@ describe("decode()", () => {
   });
 });
 
+describe("decode() of what a cluster places pods by, and of volumes", () => {
+  const list = "requiredDuringSchedulingIgnoredDuringExecution";
+  const node = (requirement: object) => ({
+    affinity: {
+      nodeAffinity: { [list]: { nodeSelectorTerms: [{ matchExpressions: [requirement] }] } },
+    },
+  });
+  const volume = (source: object) => ({ volumes: [{ name: "v", ...source }] });
+
+  it.each<[string, object]>([
+    ["of type string", node({ key: "gpu", operator: "In", values: [true] })],
+    ["of type string", node({ key: "gpu", operator: "Gt", values: [1] })],
+    ["of type []v1.PodAffinityTerm", { affinity: { podAntiAffinity: { [list]: {} } } }],
+    ["of type int32", {
+      affinity: {
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: "1" }] },
+      },
+    }],
+    ["of type []v1.VolumeProjection", volume({ projected: { sources: {} } })],
+    [
+      "of type int64",
+      volume({
+        projected: { sources: [{ serviceAccountToken: { expirationSeconds: "60" } }] },
+      }),
+    ],
+    ["of type int32", volume({ downwardAPI: { items: [{ path: "p", mode: "0644" }] } })],
+    ["of type string", volume({ csi: { driver: "d", volumeAttributes: { share: true } } })],
+    [
+      "of type v1.PersistentVolumeClaimTemplate",
+      volume({
+        ephemeral: { volumeClaimTemplate: [] },
+      }),
+    ],
+  ])("refuses what is not %s: %o", (type, spec) => expect(textOf(spec)).toContain(type));
+
+  it("keeps what is right", () => {
+    const spec = {
+      ...node({ key: "gpu", operator: "In", values: ["true"] }),
+      ...volume({
+        projected: { sources: [{ secret: { name: "s", items: [{ key: "k", path: "p" }] } }] },
+      }),
+    };
+    expect(decodeManifest("Workflow", { spec }).spec).toMatchObject(spec);
+  });
+});
+
 describe("decodeAny()", () => {
   it("refuses a value without a known kind", () => {
     expect(() => decodeAny({})).toThrow("must state its kind");

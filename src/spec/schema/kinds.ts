@@ -18,13 +18,11 @@ import {
   type StructSchema,
 } from "./schema.ts";
 import {
-  AFFINITY,
   CONFIG_MAP,
   HOST_ALIAS,
   LABEL_SELECTOR,
   LOCAL_OBJECT_REFERENCE,
   OBJECT_META,
-  PERSISTENT_VOLUME_CLAIM,
   POD_DISRUPTION_BUDGET_SPEC,
   POD_DNS_CONFIG,
   POD_RESOURCE_CLAIM,
@@ -34,8 +32,9 @@ import {
   SECRET_KEY_SELECTOR,
   SERVICE_ACCOUNT,
   TOLERATION,
-  VOLUME,
 } from "./kubernetes.ts";
+import { AFFINITY } from "./affinity.ts";
+import { PERSISTENT_VOLUME_CLAIM, VOLUME } from "./volumes.ts";
 import { METADATA, WORKFLOW_ARTIFACT_GC } from "./artifact.ts";
 import {
   ARGUMENTS,

@@ -21,7 +21,8 @@ import {
   time,
 } from "./schema.ts";
 
-function core(name: string, fields: () => Record<string, FieldInput>): StructSchema {
+/** A struct of Kubernetes itself. */
+export function core(name: string, fields: () => Record<string, FieldInput>): StructSchema {
   return struct(name, fields, "v1");
 }
 
@@ -73,12 +74,12 @@ export const CONFIG_MAP_KEY_SELECTOR: StructSchema = core("ConfigMapKeySelector"
   optional: boolean,
 }));
 
-const OBJECT_FIELD_SELECTOR = core("ObjectFieldSelector", () => ({
+export const OBJECT_FIELD_SELECTOR: StructSchema = core("ObjectFieldSelector", () => ({
   apiVersion: string,
   fieldPath: text,
 }));
 
-const RESOURCE_FIELD_SELECTOR = core("ResourceFieldSelector", () => ({
+export const RESOURCE_FIELD_SELECTOR: StructSchema = core("ResourceFieldSelector", () => ({
   containerName: string,
   resource: text,
   divisor: always(quantity),
@@ -266,12 +267,6 @@ export const HOST_ALIAS: StructSchema = core("HostAlias", () => ({
   hostnames: strings,
 }));
 
-export const AFFINITY: StructSchema = core("Affinity", () => ({
-  nodeAffinity: object("v1.NodeAffinity"),
-  podAffinity: object("v1.PodAffinity"),
-  podAntiAffinity: object("v1.PodAntiAffinity"),
-}));
-
 export const POD_DNS_CONFIG: StructSchema = core("PodDNSConfig", () => ({
   nameservers: strings,
   searches: strings,
@@ -292,81 +287,6 @@ export const POD_DISRUPTION_BUDGET_SPEC: StructSchema = core("PodDisruptionBudge
   selector: LABEL_SELECTOR,
   maxUnavailable: intOrString,
   unhealthyPodEvictionPolicy: string,
-}));
-
-const keyToPaths = list(core("KeyToPath", () => ({ key: text, path: text, mode: int32 })));
-
-/** Volume sources whose content is not described. */
-const OPAQUE_SOURCES = [
-  "gcePersistentDisk",
-  "awsElasticBlockStore",
-  "gitRepo",
-  "iscsi",
-  "glusterfs",
-  "rbd",
-  "flexVolume",
-  "cinder",
-  "cephfs",
-  "flocker",
-  "downwardAPI",
-  "fc",
-  "azureFile",
-  "vsphereVolume",
-  "quobyte",
-  "azureDisk",
-  "photonPersistentDisk",
-  "projected",
-  "portworxVolume",
-  "scaleIO",
-  "storageos",
-  "csi",
-  "ephemeral",
-  "image",
-];
-
-export const VOLUME: StructSchema = core("Volume", () => ({
-  name: text,
-  hostPath: core("HostPathVolumeSource", () => ({ path: text, type: string })),
-  emptyDir: core("EmptyDirVolumeSource", () => ({ medium: string, sizeLimit: quantity })),
-  secret: core("SecretVolumeSource", () => ({
-    secretName: string,
-    items: keyToPaths,
-    defaultMode: int32,
-    optional: boolean,
-  })),
-  nfs: core("NFSVolumeSource", () => ({ server: text, path: text, readOnly: flag })),
-  persistentVolumeClaim: core("PersistentVolumeClaimVolumeSource", () => ({
-    claimName: text,
-    readOnly: flag,
-  })),
-  configMap: core("ConfigMapVolumeSource", () => ({
-    name: string,
-    items: keyToPaths,
-    defaultMode: int32,
-    optional: boolean,
-  })),
-  ...Object.fromEntries(OPAQUE_SOURCES.map((name) => [name, object("v1.VolumeSource")])),
-}));
-
-export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim", () => ({
-  kind: string,
-  apiVersion: string,
-  metadata: always(OBJECT_META),
-  spec: always(core("PersistentVolumeClaimSpec", () => ({
-    accessModes: list(namedString("v1.PersistentVolumeAccessMode")),
-    selector: LABEL_SELECTOR,
-    resources: always(core("VolumeResourceRequirements", () => ({
-      limits: map(quantity, "v1.ResourceList"),
-      requests: map(quantity, "v1.ResourceList"),
-    }))),
-    volumeName: string,
-    storageClassName: string,
-    volumeMode: namedString("v1.PersistentVolumeMode"),
-    dataSource: object("v1.TypedLocalObjectReference"),
-    dataSourceRef: object("v1.TypedObjectReference"),
-    volumeAttributesClassName: string,
-  }))),
-  status: always(object("v1.PersistentVolumeClaimStatus")),
 }));
 
 const typeMeta = { kind: string, apiVersion: string };

@@ -21,7 +21,6 @@ import {
   type StructSchema,
 } from "./schema.ts";
 import {
-  AFFINITY,
   CONFIG_MAP_KEY_SELECTOR,
   CONTAINER,
   containerFields,
@@ -31,9 +30,10 @@ import {
   RESOURCE_REQUIREMENTS,
   SECRET_KEY_SELECTOR,
   TOLERATION,
-  VOLUME,
   VOLUME_MOUNT,
 } from "./kubernetes.ts";
+import { AFFINITY } from "./affinity.ts";
+import { VOLUME } from "./volumes.ts";
 import { ARTIFACT, ARTIFACT_LOCATION, ARTIFACT_PATHS, METADATA } from "./artifact.ts";
 
 const strings = list(string);
