@@ -4,6 +4,8 @@ import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 const RULES = [
   { node: "daemon$", outcome: "Failed" as const, after: 3 },
+  { node: "onExit$", outcome: "Succeeded" as const, after: 4 },
+  { node: "a$", outcome: "Succeeded" as const, after: 3 },
   { node: "user$", outcome: "Failed" as const, after: 8 },
 ];
 
@@ -34,5 +36,14 @@ describe.each([false, true])("loaded again after each step: %s", (forgets) => {
     const steps = "[[{ name: daemon, template: serve }, { name: user, template: work }]]";
     const node = nodesOf(`steps: ${steps}`, forgets);
     expect(node("w")?.message).toBe(`child '${node("w[0].daemon")?.id}' failed`);
+  });
+
+  test("tasks that have not begun wait for their exit handlers", () => {
+    const daemon = "name: daemon, template: serve, hooks: { exit: { template: work } }";
+    const tasks =
+      `[{ ${daemon} }, { name: a, template: work, depends: daemon }, { name: b, template: work, depends: daemon.Failed && a }]`;
+    const node = nodesOf(`dag: { tasks: ${tasks} }`, forgets);
+    const end = node("w.daemon.onExit")?.finishedAt ?? "?";
+    expect(String(node("w.b")?.startedAt) >= end).toBe(true);
   });
 });

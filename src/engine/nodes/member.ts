@@ -7,6 +7,7 @@ import { findExpandedCall, frameOf, hookArguments, hookCall } from "../scope/cal
 import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { watch } from "../change.ts";
+import { waitAgain } from "../scope/dag_plan.ts";
 import { isTrue } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
@@ -39,12 +40,14 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
     live.isDone = false;
     live.isLost = true;
     memory.doneCount--;
+    if (memory.news?.includes(node)) memory.news = memory.news.filter((other) => other !== node);
+    else if (memory.dag !== undefined) waitAgain(memory.dag, node.step ?? "");
   }
   // What a copied tree passes on may not be known before its groups begin.
   if (isUntouched(node) || isUntouched(owner) || !isDone(turn, node)) return;
   live.isDone = true;
   memory.doneCount++;
-  if (owner.type === "DAG" && !live.isLost) (memory.news ??= []).push(node);
+  if (owner.type === "DAG") (memory.news ??= []).push(node);
   live.isLost = isLost;
   if (isFailedOrError(node) && !isTolerated(turn, node)) {
     if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {

@@ -53,6 +53,16 @@ export function addReady(memory: DagMemory, task: number): void {
   ready.splice(at, 0, task);
 }
 
+/** Lets the tasks that depend on one wait for it again. Those that have begun go on. */
+export function waitAgain(memory: DagMemory, task: string): void {
+  const { plan: { numbers, dependents }, waitingFor, ready, firstReady } = memory;
+  for (const dependent of dependents[numbers.get(task) ?? -1] ?? NONE) {
+    waitingFor[dependent] = (waitingFor[dependent] as number) + 1;
+    const at = ready.indexOf(dependent, firstReady);
+    if (at >= 0) ready.splice(at, 1);
+  }
+}
+
 // By the DAG as it is written, for all workflows of one manifest; or by the frame, when tags may change the order.
 const plans = new WeakMap<object, DagPlan>();
 
