@@ -86,3 +86,42 @@ templates:
     });
   },
 );
+
+describe("a daemon that holds the only place", () => {
+  const main = {
+    steps: "steps: [[{ name: d, template: serve }], [{ name: e, template: work }]]",
+    dag: "dag: { tasks: [{ name: d, template: serve }, { name: e, template: work, depends: d }] }",
+    attempts: "steps: [[{ name: d, template: serve }], [{ name: e, template: again }]]",
+  };
+  const start = (body: string, deadline = "") =>
+    simulateWorkflow(
+      `
+entrypoint: main
+parallelism: 1
+${deadline}
+templates:
+  - { name: main, ${body} }
+  - { name: serve, daemon: true, container: { image: x } }
+  - { name: again, retryStrategy: { limit: 1 }, container: { image: x } }
+  - { name: work, container: { image: x } }`,
+      9,
+    );
+
+  test.each(Object.values(main))("does not keep a workflow from being stopped: %s", (body) => {
+    for (const type of ["stop", "terminate"] as const) {
+      const simulation = start(body);
+      expect(simulation.view("w").status?.phase).toBe("Running");
+      simulation.control("w", { type });
+      simulation.settle();
+      expect(simulation.view("w").status?.phase).toBe("Failed");
+      expect(simulation.allStartsOf("w")).toBe(1);
+    }
+  });
+
+  test.each(Object.values(main))("does not keep a workflow from its deadline: %s", (body) => {
+    const { phase, finishedAt, startedAt } = start(body, "activeDeadlineSeconds: 5").view("w")
+      .status ?? {};
+    expect(phase).toBe("Failed");
+    expect(Date.parse(finishedAt ?? "") - Date.parse(startedAt ?? "")).toBe(5000);
+  });
+});

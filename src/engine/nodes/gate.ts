@@ -5,6 +5,7 @@
 import { setId } from "../member_sets.ts";
 import { memoryOf, ownerOf } from "../live.ts";
 import { wake } from "../runtime.ts";
+import { stopReason } from "../shutdown/stop_reason.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -94,8 +95,10 @@ export function isNext(turn: Turn, node: NodeRecord): boolean {
 /** Serves the first waiter in the order of the tree that now has a place, unless it was tried. False when there is none. */
 export function serveGated(turn: Turn): boolean {
   const { runtime } = turn.state;
-  if (isWorkflowFull(turn)) return false;
-  const first = firstGated(turn, runtime.tried ??= new Set());
+  if (runtime.gated === undefined && runtime.gatedIn === undefined) return false;
+  const areAllServed = stopReason(turn) !== undefined;
+  if (isWorkflowFull(turn) && !areAllServed) return false;
+  const first = firstGated(turn, runtime.tried ??= new Set(), areAllServed);
   if (first === undefined) return false;
   const { id } = first;
   runtime.tried.add(id);
@@ -108,7 +111,12 @@ export function serveGated(turn: Turn): boolean {
   return true;
 }
 
-function firstGated(turn: Turn, tried: ReadonlySet<string>): NodeRecord | undefined {
+/** @param areAllServed the workflow has been stopped, so places do not matter any more */
+function firstGated(
+  turn: Turn,
+  tried: ReadonlySet<string>,
+  areAllServed: boolean,
+): NodeRecord | undefined {
   const { runtime: { gated, gatedIn }, nodes } = turn.state;
   let best: Candidate | undefined;
   if (gated !== undefined) best = firstInTree(turn, gated, tried, best);
@@ -120,9 +128,9 @@ function firstGated(turn: Turn, tried: ReadonlySet<string>): NodeRecord | undefi
     }
     const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
     const count = memoryOf(boundary);
-    if (Math.min(count.activeChildren, count.activePods) >= limit) continue;
+    if (Math.min(count.activeChildren, count.activePods) >= limit && !areAllServed) continue;
     // A further attempt is no new child, so only active pods count for it.
-    const type = count.activeChildren >= limit ? "Retry" : undefined;
+    const type = count.activeChildren >= limit && !areAllServed ? "Retry" : undefined;
     best = firstInTree(turn, waiters, tried, best, type);
   }
   return best?.node;

@@ -27,6 +27,7 @@ import { resolveInputs } from "../scope/inputs.ts";
 import { nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn } from "../turn_budget.ts";
+import { refusal } from "../shutdown/refuse_start.ts";
 import { begin } from "./begin.ts";
 import { failNode } from "./fail_node.ts";
 import { isGateOpen, isPlaceFree } from "./gate.ts";
@@ -49,7 +50,9 @@ export function startCall(
     checkDepth(turn, call);
     const found = findWork(turn, call);
     const inputs = resolveInputs(turn, found.written, given, found.variables);
-    if (!isGateOpen(turn, call.boundary, waiter)) return undefined;
+    // What is refused needs no place, and nothing may keep a workflow from its end.
+    const isRefused = refusal(turn, call.isExit) !== undefined;
+    if (!isRefused && !isGateOpen(turn, call.boundary, waiter)) return undefined;
     return startWork(turn, found, inputs);
   } catch (error) {
     if (!isFailure(error)) throw error;

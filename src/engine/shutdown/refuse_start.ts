@@ -2,7 +2,7 @@
 import { change, end, type NodePatch } from "../change.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
-import { stopReason } from "./stop_reason.ts";
+import { type StopReason, stopReason } from "./stop_reason.ts";
 
 /**
  * Fails a node whose pod must not be started. Other nodes end with what is active.
@@ -15,11 +15,14 @@ export function refuseStart(
   begun: NodePatch,
   isExit: boolean,
 ): boolean {
-  if (node.type !== "Pod") return false;
-  if (isExit && turn.state.specs.spec.shutdown !== "Terminate") return false;
-  const reason = stopReason(turn);
+  const reason = node.type === "Pod" ? refusal(turn, isExit) : undefined;
   if (reason === undefined) return false;
   change(turn, node, begun);
   end(turn, node, "Failed", reason.notStarted);
   return true;
+}
+
+/** Why pods do not start any more; undefined while they do. @param isExit part of an exit handler or hook */
+export function refusal(turn: Turn, isExit: boolean): StopReason | undefined {
+  return isExit && turn.state.specs.spec.shutdown !== "Terminate" ? undefined : stopReason(turn);
 }
