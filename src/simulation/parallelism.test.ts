@@ -87,6 +87,27 @@ templates:
   },
 );
 
+test.each([false, true])(
+  "after a stop failFast holds as before, loaded again: %s",
+  (isForgetful) => {
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+parallelism: 1
+templates:
+  - { name: main, failFast: true, steps: [[{ name: a, template: work }, { name: b, template: work }]] }
+  - { name: work, container: { image: x } }`,
+      3,
+      { rules: [{ outcome: "Hang" }], isForgetful },
+    );
+    simulation.control("w", { type: "stop" });
+    simulation.settle();
+    const { phase, nodes = {} } = simulation.view("w").status ?? {};
+    expect(phase).toBe("Failed");
+    expect(Object.values(nodes).map(({ name }) => name)).toEqual(["w", "w[0]", "w[0].a"]);
+  },
+);
+
 describe("a daemon that holds the only place", () => {
   const main = {
     steps: "steps: [[{ name: d, template: serve }], [{ name: e, template: work }]]",

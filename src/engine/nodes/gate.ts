@@ -11,18 +11,25 @@ import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { frameOf } from "../scope/call.ts";
 
-/**
- * Tells whether a boundary may get one more child. If not, `waiter` is looked at again when it may.
- * @param counted what the parallelism of the boundary bounds: for a further attempt, which is no new child, active pods only
- */
+/** What asks for a place. */
+export interface Asker {
+  /** Id of the node to look at again when there is a place. */
+  waiter: string;
+  /** Bounded by the parallelism of the boundary: for a further attempt, which is no new child, active pods only. */
+  counted?: "activeChildren" | "activePods";
+  /** It will end without a start, so it needs no place: nothing may keep a stopped workflow from its end. */
+  isRefused?: boolean;
+}
+
+/** Tells whether a boundary may get one more child. If not, the waiter is looked at again when it may. */
 export function isGateOpen(
   turn: Turn,
   boundary: NodeRecord | undefined,
-  waiter: string,
-  counted: "activeChildren" | "activePods" = "activeChildren",
+  asker: Asker,
 ): boolean {
   const { runtime } = turn.state;
-  if (!isPlaceFree(turn, waiter)) return false;
+  const { waiter, counted = "activeChildren", isRefused = false } = asker;
+  if (!isPlaceFree(turn, asker)) return false;
   if (boundary === undefined) return true;
   if (isShut(turn, boundary)) {
     // This may have been the last thing that it waited for.
@@ -31,7 +38,8 @@ export function isGateOpen(
   }
   const { parallelism } = frameOf(turn, boundary).template;
   if (parallelism === undefined) return true;
-  if (memoryOf(boundary)[counted] >= parallelism || !isServed(turn, waiter)) {
+  const isFull = memoryOf(boundary)[counted] >= parallelism && !isRefused;
+  if (isFull || !isServed(turn, waiter)) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }
@@ -57,12 +65,10 @@ export function isAnyAtWork({ state }: Turn, boundary: NodeRecord): boolean {
   return activeChildren > daemons;
 }
 
-/** Tells whether the workflow's parallelism allows one more pod. If not, `waiter` is looked at again when it does. */
-export function isPlaceFree(turn: Turn, waiter: string): boolean {
-  const { parallelism } = executedSpec(turn.state);
-  if (parallelism === undefined) return true;
-  const { activePods } = turn.state.runtime;
-  if (activePods < parallelism && isServed(turn, waiter)) return true;
+/** Tells whether the workflow's parallelism allows one more pod. If not, the waiter is looked at again when it does. */
+export function isPlaceFree(turn: Turn, { waiter, isRefused = false }: Asker): boolean {
+  if (executedSpec(turn.state).parallelism === undefined) return true;
+  if ((isRefused || !isWorkflowFull(turn)) && isServed(turn, waiter)) return true;
   (turn.state.runtime.gated ??= new Set()).add(waiter);
   return false;
 }

@@ -61,7 +61,7 @@ export function retryIsDue(turn: Turn, node: NodeRecord): void {
 function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
   const boundary = boundaryOf(turn.state.nodes, node);
   const isRefused = refusal(turn, node.isExit === true) !== undefined;
-  if (!isRefused && !isGateOpen(turn, boundary, node.id, "activePods")) {
+  if (!isGateOpen(turn, boundary, { waiter: node.id, counted: "activePods", isRefused })) {
     // It would wait in vain, and may hold locks for which others wait.
     if (isShut(turn, boundary)) end(turn, node, "Failed", FAIL_FAST_TEXT);
     return;

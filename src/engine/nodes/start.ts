@@ -50,9 +50,8 @@ export function startCall(
     checkDepth(turn, call);
     const found = findWork(turn, call);
     const inputs = resolveInputs(turn, found.written, given, found.variables);
-    // What is refused needs no place, and nothing may keep a workflow from its end.
     const isRefused = refusal(turn, call.isExit) !== undefined;
-    if (!isRefused && !isGateOpen(turn, call.boundary, waiter)) return undefined;
+    if (!isGateOpen(turn, call.boundary, { waiter, isRefused })) return undefined;
     return startWork(turn, found, inputs);
   } catch (error) {
     if (!isFailure(error)) throw error;
@@ -131,7 +130,7 @@ export function startAttempt(
 export function beginLocked(turn: Turn, node: NodeRecord): void {
   const isReady = node.lock?.isHeld === true && node.phase === "Pending" &&
     node.synchronizationStatus?.waiting !== undefined;
-  if (!isReady || !isPlaceFree(turn, node.id)) return;
+  if (!isReady || !isPlaceFree(turn, { waiter: node.id })) return;
   try {
     const work = workOf(turn, node);
     const memo = findMemo(turn, work.template);
