@@ -5,6 +5,7 @@
 import { setId } from "../member_sets.ts";
 import { memoryOf, ownerOf } from "../live.ts";
 import { wake } from "../runtime.ts";
+import { refusal } from "../shutdown/refuse_start.ts";
 import { stopReason } from "../shutdown/stop_reason.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
@@ -17,8 +18,8 @@ export interface Asker {
   waiter: string;
   /** Bounded by the parallelism of the boundary: for a further attempt, which is no new child, active pods only. */
   counted?: "activeChildren" | "activePods";
-  /** It will end without a start, so it needs no place: nothing may keep a stopped workflow from its end. */
-  isRefused?: boolean;
+  /** Part of an exit handler or hook. */
+  isExit?: boolean | undefined;
 }
 
 /** Tells whether a boundary may get one more child. If not, the waiter is looked at again when it may. */
@@ -28,7 +29,7 @@ export function isGateOpen(
   asker: Asker,
 ): boolean {
   const { runtime } = turn.state;
-  const { waiter, counted = "activeChildren", isRefused = false } = asker;
+  const { waiter, counted = "activeChildren" } = asker;
   if (!isPlaceFree(turn, asker)) return false;
   if (boundary === undefined) return true;
   if (isShut(turn, boundary)) {
@@ -38,7 +39,7 @@ export function isGateOpen(
   }
   const { parallelism } = frameOf(turn, boundary).template;
   if (parallelism === undefined) return true;
-  const isFull = memoryOf(boundary)[counted] >= parallelism && !isRefused;
+  const isFull = memoryOf(boundary)[counted] >= parallelism && !isRefused(turn, asker);
   if (isFull || !isServed(turn, waiter)) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
@@ -66,11 +67,18 @@ export function isAnyAtWork({ state }: Turn, boundary: NodeRecord): boolean {
 }
 
 /** Tells whether the workflow's parallelism allows one more pod. If not, the waiter is looked at again when it does. */
-export function isPlaceFree(turn: Turn, { waiter, isRefused = false }: Asker): boolean {
+export function isPlaceFree(turn: Turn, asker: Asker): boolean {
   if (executedSpec(turn.state).parallelism === undefined) return true;
-  if ((isRefused || !isWorkflowFull(turn)) && isServed(turn, waiter)) return true;
+  const { waiter } = asker;
+  const isFull = isWorkflowFull(turn) && !isRefused(turn, asker);
+  if (!isFull && isServed(turn, waiter)) return true;
   (turn.state.runtime.gated ??= new Set()).add(waiter);
   return false;
+}
+
+/** What will end without a start needs no place: nothing may keep a stopped workflow from its end. */
+function isRefused(turn: Turn, { isExit = false }: Asker): boolean {
+  return refusal(turn, isExit) !== undefined;
 }
 
 /**

@@ -15,7 +15,6 @@ import { failNode } from "./fail_node.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
-import { refusal } from "../shutdown/refuse_start.ts";
 import { stopReason, workflowDeadline } from "../shutdown/stop_reason.ts";
 import { goTime, humanizeWait } from "../scope/time_text.ts";
 
@@ -60,8 +59,8 @@ export function retryIsDue(turn: Turn, node: NodeRecord): void {
 
 function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | undefined): void {
   const boundary = boundaryOf(turn.state.nodes, node);
-  const isRefused = refusal(turn, node.isExit === true) !== undefined;
-  if (!isGateOpen(turn, boundary, { waiter: node.id, counted: "activePods", isRefused })) {
+  const { id: waiter, isExit } = node;
+  if (!isGateOpen(turn, boundary, { waiter, counted: "activePods", isExit })) {
     // It would wait in vain, and may hold locks for which others wait.
     if (isShut(turn, boundary)) end(turn, node, "Failed", FAIL_FAST_TEXT);
     return;

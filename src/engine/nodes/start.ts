@@ -27,7 +27,6 @@ import { resolveInputs } from "../scope/inputs.ts";
 import { nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn } from "../turn_budget.ts";
-import { refusal } from "../shutdown/refuse_start.ts";
 import { begin } from "./begin.ts";
 import { failNode } from "./fail_node.ts";
 import { isGateOpen, isPlaceFree } from "./gate.ts";
@@ -50,8 +49,8 @@ export function startCall(
     checkDepth(turn, call);
     const found = findWork(turn, call);
     const inputs = resolveInputs(turn, found.written, given, found.variables);
-    const isRefused = refusal(turn, call.isExit) !== undefined;
-    if (!isGateOpen(turn, call.boundary, { waiter, isRefused })) return undefined;
+    const { boundary, isExit } = call;
+    if (!isGateOpen(turn, boundary, { waiter, isExit })) return undefined;
     return startWork(turn, found, inputs);
   } catch (error) {
     if (!isFailure(error)) throw error;
