@@ -48,6 +48,17 @@ function addressOf(
     : { uid: "", query: { namespace, name: target } };
 }
 
+/** The address of a change needs the uid: without it there would be nothing between two of its slashes. */
+async function uidOf(context: Context, target: string): Promise<string> {
+  const { uid, query } = addressOf(context, target);
+  if (uid !== "") return uid;
+  const found = await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+    params: { uid },
+    query,
+  });
+  return found.metadata.uid ?? "";
+}
+
 function addList(archive: Command): void {
   archive.command("list").alias("ls").description("list archived workflows")
     .option("-l, --selector <labels>", "only workflows with these labels")
@@ -143,12 +154,12 @@ async function runAgain(
 ): Promise<number> {
   const made: { namespace: string; name: string }[] = [];
   for (const target of names) {
-    const { uid, query } = addressOf(context, target);
+    const uid = await uidOf(context, target);
     const workflow = await context.client.call(AGAIN[verb], {
       params: { uid },
       body: {
         uid,
-        ...query,
+        namespace: context.namespace,
         memoized: options.memoized,
         restartSuccessful: options.restartSuccessful,
         nodeFieldSelector: options.nodeFieldSelector,

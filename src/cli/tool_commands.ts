@@ -73,6 +73,7 @@ function addCredentials(program: Command): void {
       ...example("sluice token create --subject ci --groups builders --file tokens.yaml"),
     )
     .action(async (options: TokenOptions) => {
+      if (options.subject.trim() === "") throw new UsageError("--subject is empty");
       await createTokenEntry(options);
     });
 }

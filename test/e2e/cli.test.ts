@@ -330,6 +330,7 @@ test.each([
     2,
     '--status takes Pending, Running, Succeeded, Failed, Error, received "Succeded"',
   ],
+  [["token", "create", "--subject", ""], 2, "--subject is empty"],
   [["submit", "--from", "foo"], 2, "--from takes KIND/NAME"],
   [["submit", "missing.yaml"], 1, "Cannot read missing.yaml"],
   [["get", "gone"], 1, 'workflows.argoproj.io "gone" not found'],
@@ -381,6 +382,22 @@ test("callback prints the URLs of a step that waits", async () => {
   expect((await fetch(url, { method: "POST" })).status).toBe(200);
   const late = await sluice("callback", "called", ...selector);
   expect(late).toMatchObject({ status: 1, err: expect.stringContaining("no step that waits") });
+});
+
+test("archive finds a workflow by its name, also to run it again", async () => {
+  const failing = WORKFLOW.replace("name: hello,", "name: gone-wrong,").replace(
+    "[echo,",
+    '["false",',
+  );
+  await writeFile(join(folder, "failing.yaml"), failing);
+  expect(await sluice("submit", "failing.yaml", "--wait", "-o", "name"))
+    .toMatchObject({ status: 1, out: "gone-wrong\n" });
+  const again = ["archive", "retry", "gone-wrong", "--wait", "-o", "name"];
+  expect(await sluice(...again)).toMatchObject({ status: 1, out: "gone-wrong\n" });
+  const copy = await sluice("archive", "resubmit", "gone-wrong", "-o", "name");
+  expect(copy).toMatchObject({ status: 0, out: expect.stringMatching(/^gone-wrong-\w{5}\n$/) });
+  const missing = await sluice("archive", "retry", "missing");
+  expect(missing).toMatchObject({ status: 1, err: expect.stringContaining("not found") });
 });
 
 test("doctor shows what is wrong and what to do, and its exit status tells", async () => {
