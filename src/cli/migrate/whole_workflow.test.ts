@@ -29,7 +29,8 @@ test("nodes out of reach are an error, and so is what does not unpack", async ()
   await expect(wholeWorkflow(offloaded)).rejects.toThrow("--archive");
   await expect(wholeWorkflow(offloaded, () => Promise.resolve(undefined))).rejects
     .toThrow("no longer in the database");
-  await expect(wholeWorkflow(workflow({ compressedNodes: "AAAA" }))).rejects.toThrow();
+  await expect(wholeWorkflow(workflow({ compressedNodes: "AAAA" }))).rejects
+    .toThrow("status.compressedNodes cannot be read: ");
   const bomb = gzipSync(Buffer.alloc(129 * 2 ** 20, " ")).toString("base64");
   await expect(wholeWorkflow(workflow({ compressedNodes: bomb }))).rejects.toThrow();
 });

@@ -1,6 +1,7 @@
 /** Finished workflows as objects: with their nodes, wherever those are kept. */
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import { errorText } from "../../base/error_text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
 import { metadataOf } from "../manifests.ts";
 
@@ -30,9 +31,8 @@ export async function wholeWorkflow(workflow: JsonObject, nodesOf?: NodesOf): Pr
   const status = isJsonObject(workflow["status"]) ? workflow["status"] : {};
   const { compressedNodes, offloadNodeStatusVersion: version, ...rest } = status;
   if (typeof compressedNodes === "string" && compressedNodes !== "") {
-    const packed = Buffer.from(compressedNodes, "base64");
-    const text = await unpack(packed, { maxOutputLength: MAX_NODES_BYTES });
-    return { ...workflow, status: { ...rest, nodes: nodesFrom(text.toString()) } };
+    const nodes = await nodesIn(compressedNodes);
+    return { ...workflow, status: { ...rest, nodes } };
   }
   // The archive has all nodes, and still names the version.
   const hasNodes = isJsonObject(rest["nodes"]) && Object.keys(rest["nodes"]).length > 0;
@@ -47,8 +47,15 @@ export async function wholeWorkflow(workflow: JsonObject, nodesOf?: NodesOf): Pr
   return { ...workflow, status: rest };
 }
 
-function nodesFrom(text: string): JsonObject {
-  const value: unknown = JSON.parse(text);
+async function nodesIn(compressed: string): Promise<JsonObject> {
+  let value: unknown;
+  try {
+    const packed = Buffer.from(compressed, "base64");
+    const text = await unpack(packed, { maxOutputLength: MAX_NODES_BYTES });
+    value = JSON.parse(text.toString());
+  } catch (cause) {
+    throw new Error(`status.compressedNodes cannot be read: ${errorText(cause)}`, { cause });
+  }
   if (!isJsonObject(value)) throw new Error("status.compressedNodes holds no object");
   return value;
 }
