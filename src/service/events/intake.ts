@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../../base/json.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import type { Delivery } from "../../store/event_port.ts";
 import type { Version } from "../../store/version.ts";
-import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Idempotency } from "../idempotency.ts";
@@ -67,7 +67,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 /**
  * Accepts an event.
- * @throws {Problem} Unavailable when the queue is full or the store can't take the event. If the store does not answer, the
+ * @throws {Problem} InvalidArgument for a number that no float holds. Unavailable when the queue is full or the store can't take the event. If the store does not answer, the
  * event may still be stored. Aborted (422) when the idempotency key was used with another body
  * @throws {StaleManifests} then nothing was done
  */
@@ -80,7 +80,7 @@ export async function receiveEvent(
   const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
   const asked = requireAccess(caller, { verb: "list", resource, namespace });
   if (asked !== undefined) await asked;
-  const payload = JSON.stringify(request.payload);
+  const payload = payloadText(request.payload);
   const size = Buffer.byteLength(payload);
   const surroundings: Omit<EventEnvelope, "payload"> = {
     metadata: request.metadata,
@@ -112,6 +112,26 @@ export async function receiveEvent(
       { status: 422 },
     );
   }
+}
+
+/** @throws {Problem} InvalidArgument for a number that is read as infinite: it would be stored as null */
+function payloadText(payload: Json): string {
+  const text = JSON.stringify(payload);
+  const place = text.includes("null") ? infiniteIn(payload, "payload") : undefined;
+  if (place === undefined) return text;
+  throw invalid(`${place} is a number too large for a float of 64 bits`);
+}
+
+/** Where the first infinite number is. */
+function infiniteIn(value: Json, place: string): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : place;
+  if (typeof value !== "object" || value === null) return undefined;
+  const isList = Array.isArray(value);
+  for (const [key, member] of Object.entries(value)) {
+    const found = infiniteIn(member, isList ? `${place}[${key}]` : `${place}.${key}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The refusal of an event that may have been stored before the store stopped answering. */

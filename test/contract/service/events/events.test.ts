@@ -361,6 +361,22 @@ test("testEvent() says what would happen and does nothing", async () => {
   expect(await deps.store.events.depth()).toBe(0);
 });
 
+test("receiveEvent() refuses a number that would be stored as null", async () => {
+  const receive = (text: string) =>
+    receiveEvent(deps, everybody, {
+      namespace: NAMESPACE,
+      discriminator: "",
+      payload: JSON.parse(text) as Json,
+      metadata: {},
+    });
+  await expect(receive('{"jobs": [null, {"seconds": 1e999}]}')).rejects
+    .toThrow("payload.jobs[1].seconds is a number too large for a float of 64 bits");
+  await expect(receive("-1e400")).rejects.toMatchObject({ code: 3 });
+  expect(await deps.store.events.depth()).toBe(0);
+  await receive('[null, "null", 1e308]');
+  expect(await deps.store.events.depth()).toBe(1);
+});
+
 test("testEvent() tells of what the event could not create", async () => {
   await template("t");
   const named = (name: string) => submitting("true", { metadata: { name } });
