@@ -156,6 +156,7 @@ export const EVALUATED_MEMBERS: ReadonlySet<string> = new Set([
   "timeout",
   "activeDeadlineSeconds",
   "action",
+  "globalName",
 ]);
 
 /** Replaces the tags whose values are known, in every text of a value; parts without tags are shared, not copied. */

@@ -66,6 +66,10 @@ describe("expressions in what a rule looks at", () => {
       'activeDeadlineSeconds: "{{=asInt(workflow.parameters.five) * 60}}"\ncontainer: {image: i}',
     ),
     ofMain('resource: {action: "{{=workflow.uid}}", manifest: "a: 1"}'),
+    ofMain(
+      "container: {image: i}\noutputs: {parameters: [" +
+        `{name: o, value: x, globalName: "{{=workflow.parameters.known + '-o'}}"}]}`,
+    ),
   ])("accepts %s", (spec) => expect(refusal(spec)).toBe(""));
 
   it.each([
