@@ -43,6 +43,19 @@ merged: {<<: *base, z: 2}
     expect(values('{"a": "y"}')).toEqual([{ a: "y" }]);
   });
 
+  it("reads whole numbers to other bases, as the reference does", () => {
+    expect(values("[0o755, 0O7, -0o1_0, 0X1F, 0B11, 0x1f, 0b11, 010]")).toEqual([
+      [493, 7, -8, 31, 3, 31, 3, 8],
+    ]);
+    expect(values("[0o8, 0o, 0XG, '0o755', a0o7]")).toEqual([[
+      "0o8",
+      "0o",
+      "0XG",
+      "0o755",
+      "a0o7",
+    ]]);
+  });
+
   it("lets no key reach a prototype", () => {
     const [value] = values("__proto__: {polluted: 1}\n") as object[];
     expect(Object.keys(value ?? {})).toEqual(["__proto__"]);

@@ -2,7 +2,15 @@
  * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to find the line of a
  * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
  */
-import { type Document, isNode, Lexer, LineCounter, parseAllDocuments, type Tags } from "yaml";
+import {
+  type Document,
+  isNode,
+  Lexer,
+  LineCounter,
+  parseAllDocuments,
+  type ScalarTag,
+  type Tags,
+} from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
@@ -28,6 +36,17 @@ const TOO_DEEP = `A manifest must not be nested deeper than ${MAX_DEPTH} levels`
  * YAML 1.1 as the reference reads it: `yes`, `on` and `y` are booleans, `0755` is octal, but dates and `12:30` are text.
  */
 const DROPPED_TAGS = ["timestamp", "omap", "pairs", "set", "binary"];
+
+/** Whole numbers that YAML 1.1 does not know, but the reference's reader does: `0o755` of YAML 1.2, and large letters. */
+const OTHER_INTEGER: ScalarTag = {
+  tag: "tag:yaml.org,2002:int",
+  default: true,
+  test: /^[-+]?0(?:[oO][0-7][0-7_]*|X[0-9a-fA-F][0-9a-fA-F_]*|B[01][01_]*)$/,
+  resolve: (text) => {
+    const value = Number(text.replaceAll("_", "").replace(/^[-+]/, ""));
+    return text.startsWith("-") ? -value : value;
+  },
+};
 
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
@@ -126,7 +145,7 @@ function parseYaml(text: string): ParsedDocument[] {
   try {
     documents = [...parseAllDocuments(text, {
       version: "1.1",
-      customTags: (tags) => tags.filter(isKept),
+      customTags: (tags) => [...tags.filter(isKept), OTHER_INTEGER],
       lineCounter: lines,
       prettyErrors: false,
       logLevel: "silent",
