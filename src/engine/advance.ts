@@ -127,11 +127,12 @@ function lookAround(turn: Turn): void {
     endActive(turn);
     checkTurn(turn);
     if (state.specs.spec.suspend === true) break;
-    if (rootOf(state) === undefined) {
+    const copied = rootOf(state);
+    if (copied !== undefined) beginIfUntouched(turn, copied, copied.id);
+    else {
       const given = rootArguments(turn);
       if (startOutermost(turn, rootCall(turn), given, workflowName(state)) === undefined) break;
     }
-    beginIfUntouched(turn, rootOf(state));
     lookAtWoken(turn);
     // What is left in the queue waits for a manifest.
     if (state.pending.needs !== undefined) break;

@@ -48,7 +48,7 @@ export function runWorkflowHooks(turn: Turn): boolean {
     if (hooked === undefined) {
       if (!holds(turn, hook.expression ?? "")) continue;
       hooked = startHook(turn, name, hook);
-    } else beginIfUntouched(turn, hooked);
+    } else beginIfUntouched(turn, hooked, workflowName(turn.state));
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
   return areAllEnded;

@@ -193,3 +193,56 @@ templates:
     expect(begun >= (times[at - 1]?.[1] ?? "")).toBe(true);
   }
 });
+
+test.each([
+  ["parallelism: 1", "", "steps: [[{ name: s, LOOP }], [{ name: t, template: work }]]"],
+  ["parallelism: 1", "", "dag: { tasks: [{ name: s, LOOP }, { name: t, template: work }] }"],
+  ["", "parallelism: 1, ", "steps: [[{ name: s, LOOP }], [{ name: t, template: work }]]"],
+  ["", "parallelism: 1, ", "dag: { tasks: [{ name: s, LOOP }, { name: t, template: work }] }"],
+])("what is repeated waits for a place: %s %s%s", (ofWorkflow, ofTemplate, body) => {
+  const loop = "template: again, withItems: [1, 2, 3], continueOn: { failed: true }";
+  const { phase, simulation } = resubmitted(
+    `
+${ofWorkflow}
+templates:
+  - { name: main, ${ofTemplate}${body.replace("LOOP", loop)} }`,
+    [{ node: "^w", outcome: "Failed" }],
+  );
+  expect(phase).toBe("Succeeded");
+  expect(simulation.allStartsOf("x")).toBe(4);
+  const times = Object.values(simulation.view("x").status?.nodes ?? {})
+    .filter(({ type, name }) => type === "Pod" && simulation.startsOf("x", name) !== undefined)
+    .map(({ startedAt, finishedAt }) => [startedAt ?? "", finishedAt ?? ""]).sort();
+  for (const [at, [begun = ""]] of times.entries()) {
+    expect(begun >= (times[at - 1]?.[1] ?? "")).toBe(true);
+  }
+});
+
+test("an attempt that was taken over once begins as an attempt, not as a step with attempts of its own", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    dag: { tasks: [
+      { name: a, template: again },
+      { name: b, template: work, depends: a },
+      { name: c, template: work, depends: b }] }${LEAVES}`,
+    WAIT_S,
+    { rules: [{ node: "^w.b|^x.c|a\\(0\\)", outcome: "Failed" }] },
+  );
+  for (const [from, to] of [["w", "x"], ["x", "y"]] as const) {
+    simulation.resubmit(from, to, { memoized: true });
+    passTime(simulation, WAIT_S);
+  }
+  const { phase, nodes = {} } = simulation.view("y").status ?? {};
+  expect(phase).toBe("Succeeded");
+  expect(Object.fromEntries(Object.values(nodes).map(({ name, type }) => [name, type]))).toEqual({
+    "y": "DAG",
+    "y.a": "Retry",
+    "y.a(0)": "Pod",
+    "y.a(1)": "Pod",
+    "y.b": "Skipped",
+    "y.c": "Pod",
+  });
+});

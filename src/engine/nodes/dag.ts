@@ -111,7 +111,7 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
     if (isOpen) {
       if (!beginTask(turn, node, frame, dag, task)) return;
       dag.begun[task] = 1;
-    } else beginIfUntouched(turn, existing);
+    } else if (existing !== undefined && !beginIfUntouched(turn, existing, node.id)) return;
     dag.firstReady++;
     if (turn.state.runtime.opened.length > 0) return;
   }
@@ -150,8 +150,9 @@ function beginTask(
   if (only !== undefined && only.index === undefined) {
     if (createWithoutRun(turn, node, node, only, links) !== undefined) return true;
     const existing = nodeByName(turn, only.name);
-    beginIfUntouched(turn, existing);
-    return (existing ?? startMember(turn, node, node, only, links)) !== undefined;
+    return existing === undefined
+      ? startMember(turn, node, node, only, links) !== undefined
+      : beginIfUntouched(turn, existing, node.id);
   }
   const group = taskNode(turn, node, task, links, "TaskGroup");
   keepCalls(turn, memoryOf(group), calls, () => [group.name]);

@@ -83,7 +83,7 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
       call.arguments = undefined;
     } else {
       if (existing.type === "Skipped") createWithoutRun(turn, boundary, group, call);
-      beginIfUntouched(turn, existing);
+      if (!beginIfUntouched(turn, existing, group.id)) return;
       if (existing.isErrored === true) memory.firstFailed ??= existing;
       if (memory.cursor % STRIDE === STRIDE - 1) {
         noteWork(turn);

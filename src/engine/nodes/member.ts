@@ -108,7 +108,7 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
         continue;
       }
       hooked = begin(turn, node, name, hook);
-    } else beginIfUntouched(turn, hooked);
+    } else beginIfUntouched(turn, hooked, node.id);
     if (turn.state.runtime.opened.length > 0) return false;
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
@@ -122,7 +122,7 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   if (hook === undefined || !isCompleted(node.phase)) return true;
   const known = nodeByName(turn, hookName(node.name, "exit"));
   if (known !== undefined) {
-    beginIfUntouched(turn, known);
+    beginIfUntouched(turn, known, node.id);
     return isFulfilled(known);
   }
   if (turn.state.specs.spec.shutdown === "Terminate") return true;

@@ -26,7 +26,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     begin(turn, node, 0, undefined);
     return;
   }
-  beginIfUntouched(turn, last);
+  if (!beginIfUntouched(turn, last, node.id)) return endIfShut(turn, node);
   if (!isFulfilled(last)) return;
   if (last.daemoned === true) {
     change(turn, node, { daemoned: true });
@@ -61,9 +61,7 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   const boundary = boundaryOf(turn.state.nodes, node);
   const { id: waiter, isExit } = node;
   if (!isGateOpen(turn, boundary, { waiter, counted: "activePods", isExit })) {
-    // It would wait in vain, and may hold locks for which others wait.
-    if (isShut(turn, boundary)) end(turn, node, "Failed", FAIL_FAST_TEXT);
-    return;
+    return endIfShut(turn, node);
   }
   if (node.message !== undefined) change(turn, node, { message: undefined });
   try {
@@ -73,6 +71,12 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);
   }
+}
+
+/** Ends a node whose next attempt never begins: it would wait in vain, and may hold locks for which others wait. */
+function endIfShut(turn: Turn, node: NodeRecord): void {
+  if (!isShut(turn, boundaryOf(turn.state.nodes, node))) return;
+  end(turn, node, "Failed", FAIL_FAST_TEXT);
 }
 
 function finish(

@@ -29,7 +29,7 @@ import type { Turn } from "../turn.ts";
 import { checkTurn } from "../turn_budget.ts";
 import { begin } from "./begin.ts";
 import { failNode } from "./fail_node.ts";
-import { isGateOpen, isPlaceFree } from "./gate.ts";
+import { type Asker, isGateOpen, isPlaceFree } from "./gate.ts";
 import { findMemo, missOf } from "./memo.ts";
 import { getBodyType, newNode, retryStrategyOf } from "./new_node.ts";
 
@@ -145,18 +145,27 @@ export function beginLocked(turn: Turn, node: NodeRecord): void {
   }
 }
 
-/** Begins a node of a copied tree, unless it has begun. */
-export function beginIfUntouched(turn: Turn, node: NodeRecord | undefined): void {
-  if (node === undefined || !isUntouched(node)) return;
-  beginCopied(turn, node);
-  for (const member of membersOf(node)) wake(turn.state.runtime, member);
+/**
+ * Begins a node of a copied tree, unless it has begun.
+ * @returns false when the gate is closed; `waiter` is then looked at again when it opens
+ */
+export function beginIfUntouched(turn: Turn, node: NodeRecord, waiter: string): boolean {
+  if (!isUntouched(node)) return true;
+  const { runtime, nodes } = turn.state;
+  // These run no template, and take no place.
+  const isPlain = node.type === "StepGroup" || node.type === "TaskGroup";
+  if (isPlain) change(turn, node, { phase: "Running", startedAt: turn.env.now });
+  else {
+    const counted = node.role === "attempt" ? "activePods" : "activeChildren";
+    const asker: Asker = { waiter, counted, isExit: node.isExit };
+    if (!isGateOpen(turn, boundaryOf(nodes, node), asker)) return false;
+    beginCopied(turn, node);
+  }
+  for (const member of membersOf(node)) wake(runtime, member);
+  return true;
 }
 
 function beginCopied(turn: Turn, node: NodeRecord): void {
-  if (node.type === "StepGroup" || node.type === "TaskGroup") {
-    change(turn, node, { phase: "Running", startedAt: turn.env.now });
-    return;
-  }
   try {
     const found = findWork(turn, callOf(turn, node));
     const given = argumentsOf(turn, node);
@@ -164,8 +173,9 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
     const work = fillWork(turn, found, inputs);
     const keys = node.role === "attempt" ? [] : lockKeys(turn, work.template.synchronization);
     const memo = findMemo(turn, work.template);
-    // A step that did not run before may run now.
-    const type = node.type === "Skipped" ? typeOf(turn, work) : node.type;
+    // What did not run before may run now. The retry node of an attempt is the one around it.
+    const made = node.role === "attempt" ? getBodyType(work) : typeOf(turn, work);
+    const type = node.type === "Skipped" ? made : node.type;
     change(turn, node, {
       type,
       inputs: Object.keys(inputs).length === 0 ? undefined : inputs,

@@ -37,7 +37,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     if (failFast(turn, node, group ?? memory.group)) return;
     if (group === undefined) break;
     memory.group = group;
-    beginIfUntouched(turn, group);
+    beginIfUntouched(turn, group, node.id);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
       end(turn, node, "Failed", group.message);
