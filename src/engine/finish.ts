@@ -3,10 +3,11 @@ import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import { ownNames } from "../spec/naming.ts";
 import type { LifecycleHook } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
-import { LIVE } from "./live.ts";
+import { LIVE, ownerOf } from "./live.ts";
 import { nodeByName } from "./tree.ts";
 import {
   cancelTask,
+  change,
   dropRetrying,
   emit,
   end,
@@ -32,7 +33,7 @@ import { report } from "./life/life.ts";
 import type { EndPhase } from "./life/statechart.ts";
 import { dropOrders } from "./orders/orders.ts";
 import { executedSpec, rootOf, workflowName } from "./state.ts";
-import { hasEnded, isFailedOrError, isFulfilled, type NodeRecord } from "./records.ts";
+import { hasEnded, isFailedOrError, isFulfilled, isUntouched, type NodeRecord } from "./records.ts";
 import type { Turn } from "./turn.ts";
 import { shutdownMessage } from "./shutdown/stop_reason.ts";
 
@@ -139,7 +140,7 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   }
   // The end itself counts as a change, after which progress is brought up to date.
   runtime.revision++;
-  if (!endLeftovers(turn) || !refreshProgress(turn)) {
+  if (!endLeftovers(turn, phase) || !refreshProgress(turn)) {
     header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
     markHeader(turn);
     return;
@@ -182,8 +183,10 @@ export function goOnClosing(turn: Turn): void {
   if (closing !== undefined) complete(turn, closing.phase, closing.message);
 }
 
+const ENDED_TEXT = "the workflow has ended";
+
 /** Ends the nodes that are still open when the workflow ends. False when some are left for the next turn. */
-function endLeftovers(turn: Turn): boolean {
+function endLeftovers(turn: Turn, phase: EndPhase): boolean {
   const { budget } = turn;
   for (const node of turn.state.nodes.values()) {
     if (hasEnded(node)) continue;
@@ -191,11 +194,30 @@ function endLeftovers(turn: Turn): boolean {
       budget.isCut = true;
       return false;
     }
-    cancelTask(turn, node, "the workflow has ended");
-    end(turn, node, "Failed", "the workflow has ended");
+    if (isNotNeeded(turn, node, phase)) {
+      change(turn, node, { type: "Skipped" });
+      end(turn, node, "Skipped", "not needed: taken over from the workflow that was resubmitted");
+    } else {
+      const isOldAttempt = node.role === "attempt" && isUntouched(node);
+      const message = isOldAttempt ? "failed in the workflow that was resubmitted" : ENDED_TEXT;
+      cancelTask(turn, node, message);
+      end(turn, node, "Failed", message);
+    }
     noteWork(turn);
   }
   return true;
+}
+
+/**
+ * Tells whether a node was copied from another workflow and counts for nothing in this one: a container of a pod that is not
+ * repeated, or what a workflow that has succeeded did not come to. After a failure a retry may still come to it. An attempt
+ * that was not repeated has failed: were it skipped, the retry node would take it for a success when it is opened again.
+ */
+function isNotNeeded({ state }: Turn, node: NodeRecord, phase: EndPhase): boolean {
+  const isOwnerSkipped = ownerOf(state.nodes, node)?.phase === "Skipped";
+  if (node.type === "Container") return node.isImported === true && isOwnerSkipped;
+  if (phase !== "Succeeded" || !isUntouched(node)) return false;
+  return node.role !== "attempt" || isOwnerSkipped;
 }
 
 function cleanUp(turn: Turn, phase: EndPhase): void {

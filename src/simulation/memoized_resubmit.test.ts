@@ -194,6 +194,38 @@ templates:
   }
 });
 
+test("what a workflow that succeeds does not come to is skipped, and attempts that are not repeated have failed", () => {
+  const { phase, nodes, simulation } = resubmitted(
+    `
+templates:
+  - name: main
+    steps:
+      - - { name: pair, template: pair }
+        - { name: a, template: outer }
+        - { name: b, template: work, onExit: work }
+  - { name: outer, retryStrategy: { limit: 1 }, steps: [[{ name: s, template: work }]] }
+  - name: pair
+    containerSet: { containers: [{ name: one, image: x }, { name: main, image: x, dependencies: [one] }] }`,
+    [{ node: "\\.s$|onExit$", outcome: "Failed" }],
+  );
+  expect(phase).toBe("Succeeded");
+  expect([...nodes].filter(([name]) => /pair|a\(0\)|onExit/.test(name)).sort()).toEqual([
+    ["[0].a(0)", "Failed"],
+    ["[0].a(0)[0]", "Skipped"],
+    ["[0].a(0)[0].s", "Skipped"],
+    ["[0].b.onExit", "Skipped"],
+    ["[0].pair", "Skipped"],
+    ["[0].pair.main", "Skipped"],
+    ["[0].pair.one", "Skipped"],
+  ]);
+  // Opened again, the node makes the attempt that it did not make before.
+  const failed = { restartSuccessful: true, nodeFieldSelector: "displayName=a(1)" };
+  simulation.control("x", { type: "retry", ...failed });
+  passTime(simulation, WAIT_S);
+  expect(simulation.startsOf("x", "x[0].a(1)[0].s")).toBe(2);
+  expect(simulation.view("x").status?.phase).toBe("Succeeded");
+});
+
 test.each([
   ["parallelism: 1", "", "steps: [[{ name: s, LOOP }], [{ name: t, template: work }]]"],
   ["parallelism: 1", "", "dag: { tasks: [{ name: s, LOOP }, { name: t, template: work }] }"],
