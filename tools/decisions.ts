@@ -100,6 +100,25 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a plain retry waits again at a suspend step that was failed, and repeats nothing before it",
   },
   {
+    subject: "Memoized resubmit: copies of nodes that never run",
+    reference: "Stay Pending, also when the workflow has ended",
+    choice: "better",
+    sluice:
+      "Skipped when the workflow has succeeded; attempts before the last, and what a failed workflow did not come to, Failed. None takes a place",
+    why: "A finished workflow must have no waiting nodes",
+    shown:
+      "src/simulation/memoized_resubmit.test.ts: what a workflow that succeeds does not come to is skipped, and attempts that are not repeated have failed",
+  },
+  {
+    subject: "Memoized resubmit: hooks of a step that is left out",
+    reference: "Copied, as nodes without a parent",
+    choice: "better",
+    sluice: "Left out with the step; they begin anew with it",
+    why: "Nobody would come to them, and a retry could not find what they belong to",
+    shown:
+      "src/simulation/memoized_resubmit.test.ts: the exit handler of a task that could not begin is left out with it",
+  },
+  {
     subject: "Expression of a loop that can't be evaluated",
     reference: "Passed on as written, and refused because the list is not JSON",
     choice: "better",

@@ -183,8 +183,6 @@ export function goOnClosing(turn: Turn): void {
   if (closing !== undefined) complete(turn, closing.phase, closing.message);
 }
 
-const ENDED_TEXT = "the workflow has ended";
-
 /** Ends the nodes that are still open when the workflow ends. False when some are left for the next turn. */
 function endLeftovers(turn: Turn, phase: EndPhase): boolean {
   const { budget } = turn;
@@ -196,16 +194,22 @@ function endLeftovers(turn: Turn, phase: EndPhase): boolean {
     }
     if (isNotNeeded(turn, node, phase)) {
       change(turn, node, { type: "Skipped" });
-      end(turn, node, "Skipped", "not needed: taken over from the workflow that was resubmitted");
+      end(turn, node, "Skipped", "not needed after the resubmit");
     } else {
-      const isOldAttempt = node.role === "attempt" && isUntouched(node);
-      const message = isOldAttempt ? "failed in the workflow that was resubmitted" : ENDED_TEXT;
+      const message = leftoverText(turn, node);
       cancelTask(turn, node, message);
       end(turn, node, "Failed", message);
     }
     noteWork(turn);
   }
   return true;
+}
+
+function leftoverText({ state }: Turn, node: NodeRecord): string {
+  if (node.role === "attempt" && isUntouched(node)) return "not repeated after the resubmit";
+  // The pod of a container has ended before it.
+  const pod = node.type === "Container" ? ownerOf(state.nodes, node) : undefined;
+  return pod?.message ?? "the workflow has ended";
 }
 
 /**
