@@ -278,3 +278,28 @@ templates:
     "y.c": "Pod",
   });
 });
+
+test("a retry of the copy repeats what failed, and nothing before containers that were taken over", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, continueOn: { failed: true } }]
+      - [{ name: pair, template: pair }]
+      - [{ name: b, template: work }]
+  - name: pair
+    containerSet: { containers: [{ name: one, image: x }, { name: main, image: x, dependencies: [one] }] }${LEAVES}`,
+    WAIT_S,
+    { rules: [{ node: "^w.*a$|b$", outcome: "Failed" }] },
+  );
+  simulation.resubmit("w", "x", { memoized: true });
+  passTime(simulation, WAIT_S);
+  simulation.rules.length = 0;
+  simulation.control("x", { type: "retry" });
+  passTime(simulation, WAIT_S);
+  expect(simulation.view("x").status?.phase).toBe("Succeeded");
+  const starts = ["[0].a", "[1].pair", "[2].b"].map((name) => simulation.startsOf("x", `x${name}`));
+  expect(starts).toEqual([1, undefined, 2]);
+});
