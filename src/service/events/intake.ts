@@ -67,8 +67,9 @@ const RETRY_AFTER_SECONDS = 1;
 
 /**
  * Accepts an event.
- * @throws {Problem} InvalidArgument for a number that no float holds. Unavailable when the queue is full or the store can't take the event. If the store does not answer, the
- * event may still be stored. Aborted (422) when the idempotency key was used with another body
+ * @throws {Problem} InvalidArgument for a number that no float holds. Unavailable when the queue is full or the store can't
+ * take the event; if the store does not answer, it may still be stored. Aborted (422) when the idempotency key was used with
+ * another body
  * @throws {StaleManifests} then nothing was done
  */
 export async function receiveEvent(
