@@ -14,7 +14,7 @@ import { nodeFolder, type Packed, packOnce, registryMissing } from "../support/p
 const ROOT = join(import.meta.dirname, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
 /** Bytes of the tarball at most; 1.4 MB when this was written. */
-const MAX_BYTES = 1_450_000;
+const MAX_BYTES = 1_500_000;
 const START_MS = 30_000;
 const ALLOWED = [
   /^(package\.json|README\.md|LICENSE)$/,

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { expect, test } from "vitest";
 import { isRunning, machineMark } from "./own_machine.ts";
@@ -27,6 +28,8 @@ test.skipIf(process.platform !== "linux")(
     const [line] = await once(parent.stdout, "data");
     const pid = Number(String(line));
     expect(isRunning(pid)).toBe(true);
+    const program = () => readFileSync(`/proc/${parent.pid}/comm`, "utf8");
+    await expect.poll(program, { timeout: 5_000 }).toBe("sleep\n");
     process.kill(pid, "SIGKILL");
     await expect.poll(() => isRunning(pid), { timeout: 5_000 }).toBe(false);
     process.kill(pid, 0);

@@ -7,10 +7,15 @@ import { addressOf } from "./root.ts";
 /** What was hidden last, so that the next document can hide it before anybody sees it. */
 const STORED = "sluice-hidden-pages";
 
-/** Those that are shown. */
+/** Paths that are hidden. */
+let hidden: ReadonlySet<unknown> = new Set();
+
+/** Those that are shown; until the rights are known, those that the document before has shown. */
 export function shownEntries(): readonly PageEntry[] {
   const rights = knownRights("");
-  return NAVIGATION.filter((entry) => maySee(rights, entry));
+  return NAVIGATION.filter((entry) =>
+    rights === undefined ? !hidden.has(entry.path) : maySee(rights, entry)
+  );
 }
 
 /** Hides what was hidden in the document before. */
@@ -23,26 +28,29 @@ export function hideAsBefore(): void {
   }
 }
 
-/** Follows the visitor's rights. @param isIn false: nobody is logged in, so that no rights are known */
+/** Follows the visitor's rights. @param isIn false: nobody is logged in, so that all is shown */
 export function followNavigation(isIn: boolean): void {
-  const update = () => {
+  if (!isIn) return hideFromNowOn([]);
+  followRights("", () => {
     const shown = shownEntries();
-    const hidden = NAVIGATION.filter((entry) => !shown.includes(entry)).map(({ path }) => path);
-    hide(hidden);
-    try {
-      sessionStorage.setItem(STORED, JSON.stringify(hidden));
-    } catch {
-      // The browser keeps nothing: then the next document shows all at first.
-    }
-  };
-  if (isIn) followRights("", update);
-  else update();
+    hideFromNowOn(NAVIGATION.filter((entry) => !shown.includes(entry)).map(({ path }) => path));
+  });
+}
+
+function hideFromNowOn(paths: readonly string[]): void {
+  hide(paths);
+  try {
+    sessionStorage.setItem(STORED, JSON.stringify(paths));
+  } catch {
+    // The browser keeps nothing: then the next document shows all at first.
+  }
 }
 
 /** The server has written the whole navigation. */
 function hide(paths: readonly unknown[]): void {
-  const hidden = new Set(paths.map((path) => addressOf(String(path))));
+  hidden = new Set(paths);
+  const addresses = new Set(paths.map((path) => addressOf(String(path))));
   for (const link of document.querySelectorAll<HTMLAnchorElement>("header nav a")) {
-    link.hidden = hidden.has(link.pathname);
+    link.hidden = addresses.has(link.pathname);
   }
 }

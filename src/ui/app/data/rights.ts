@@ -78,6 +78,11 @@ export function useRights(namespace: string, name = ""): Rights | undefined {
   return useStore(store, ({ known }) => known[keyOf(namespace, name)]?.rights);
 }
 
+/** The same, without asking for them. */
+export function useKnownRights(namespace: string): Rights | undefined {
+  return useStore(store, ({ known }) => known[keyOf(namespace, "")]?.rights);
+}
+
 /** The rights in each of several namespaces, as far as they are known. */
 export function useRightsIn(
   namespaces: readonly string[],

@@ -3,6 +3,7 @@ import { createStore } from "@xstate/store";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { shownEntries } from "../data/navigation.ts";
+import { useKnownRights } from "../data/rights.ts";
 import { navigate } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { TEXTS } from "../texts.ts";
@@ -69,6 +70,8 @@ function step(by: number): void {
 
 export function KeyHelp(): JSX.Element | null {
   const isOpen = useStore(keyHelp, (context) => context.isOpen);
+  // They say which pages are shown.
+  useKnownRights("");
   if (!isOpen) return null;
   const rows: [string, string][] = [
     ["/", TEXTS.keys.search],
