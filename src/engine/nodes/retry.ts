@@ -26,7 +26,10 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     begin(turn, node, 0, undefined);
     return;
   }
-  if (!beginIfUntouched(turn, last, node.id)) return endIfShut(turn, node);
+  if (!beginIfUntouched(turn, last, node.id)) {
+    endIfShut(turn, node);
+    return;
+  }
   if (!isFulfilled(last)) return;
   if (last.daemoned === true) {
     change(turn, node, { daemoned: true });
@@ -40,9 +43,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     const verdict = decide(turn, node, last);
     if (verdict.type === "retry") begin(turn, node, attemptCount(node), verdict.deadline);
     else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
-    else if (isShut(turn, boundaryOf(turn.state.nodes, node))) {
-      end(turn, node, "Failed", FAIL_FAST_TEXT);
-    } else {
+    else if (!endIfShut(turn, node)) {
       if (node.message !== verdict.message) change(turn, node, { message: verdict.message });
       setTimer(turn, node, verdict.until);
     }
@@ -61,7 +62,8 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   const boundary = boundaryOf(turn.state.nodes, node);
   const { id: waiter, isExit } = node;
   if (!isGateOpen(turn, boundary, { waiter, counted: "activePods", isExit })) {
-    return endIfShut(turn, node);
+    endIfShut(turn, node);
+    return;
   }
   if (node.message !== undefined) change(turn, node, { message: undefined });
   try {
@@ -73,10 +75,14 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   }
 }
 
-/** Ends a node whose next attempt never begins: it would wait in vain, and may hold locks for which others wait. */
-function endIfShut(turn: Turn, node: NodeRecord): void {
-  if (!isShut(turn, boundaryOf(turn.state.nodes, node))) return;
+/**
+ * Ends a node whose next attempt never begins: it would wait in vain, and may hold locks for which others wait.
+ * @returns whether it has ended
+ */
+function endIfShut(turn: Turn, node: NodeRecord): boolean {
+  if (!isShut(turn, boundaryOf(turn.state.nodes, node))) return false;
   end(turn, node, "Failed", FAIL_FAST_TEXT);
+  return true;
 }
 
 function finish(
