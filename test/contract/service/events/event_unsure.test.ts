@@ -18,7 +18,7 @@ test(
     cleanUp.push(() => server.stop());
     const gate = await openTcpGate(server.port);
     cleanUp.push(() => gate.close());
-    const store = await openRedisStore({ url: `redis://127.0.0.1:${gate.port}`, timeoutMs: 500 });
+    const store = await openRedisStore({ url: `redis://127.0.0.1:${gate.port}`, timeoutMs: 2_000 });
     const instance = await startInstance({
       store,
       gatekeeper: { server: true, authenticators: [] },
@@ -49,7 +49,7 @@ test(
       after: "1",
       code: 14,
       message:
-        "Redis did not answer within 500 ms: the event may be stored all the same; send it again with " +
+        "Redis did not answer within 2000 ms: the event may be stored all the same; send it again with " +
         "the same key, which makes sure that it has its effect once",
     });
     expect(await bare).toMatchObject({
