@@ -41,7 +41,8 @@ interface Parts {
 }
 
 function split(value: number): Parts {
-  let twos = Math.max(-1022, Math.floor(Math.log2(Math.abs(value))));
+  // The logarithm of the largest floats is rounded up to 1024, and two to that power would be infinite.
+  let twos = Math.min(1023, Math.max(-1022, Math.floor(Math.log2(Math.abs(value)))));
   let fraction = value / 2 ** twos;
   while (Math.abs(fraction) >= 1) {
     fraction /= 2;
