@@ -1,20 +1,27 @@
-/** Powers of floats. Whole ones are as Go computes them, to the last digit, because expressions show them as text. */
+/**
+ * Powers of floats in the steps in which Go computes them, because expressions show them as text: whole ones agree to
+ * the last digit, others as far as the exponential function and the logarithm do.
+ */
 
 /** Unlike in JavaScript, one to any power is one, and so is minus one to an infinite power. */
 export function goPower(base: number, exponent: number): number {
   if (base === 1 || (base === -1 && Math.abs(exponent) === Infinity)) return 1;
-  const isUsual = Number.isInteger(exponent) && Math.abs(exponent) < 2 ** 63 &&
-    Number.isFinite(base) && base !== 0 && exponent !== 1;
-  return isUsual ? wholePower(base, exponent) : base ** exponent;
+  const isUsual = Math.abs(exponent) < 2 ** 63 && Number.isFinite(base) && base !== 0 &&
+    exponent !== 1 && (base > 0 || Number.isInteger(exponent));
+  return isUsual ? usualPower(base, exponent) : base ** exponent;
 }
 
 /**
- * Squares again and again; the exponents of two are kept apart, so that nothing overflows on the way. JavaScript rounds
- * only once, and so has other last digits.
+ * The whole part of the exponent squares again and again; the exponents of two are kept apart, so that nothing overflows
+ * on the way. JavaScript rounds only once, and so has other last digits.
  */
-function wholePower(base: number, exponent: number): number {
-  let count = Math.abs(exponent);
-  let product = 1;
+function usualPower(base: number, exponent: number): number {
+  const size = Math.abs(exponent);
+  if (size === 0.5) return exponent > 0 ? Math.sqrt(base) : 1 / Math.sqrt(base);
+  // From minus one half to one half; the whole part is what remains.
+  const fraction = size % 1 > 0.5 ? size % 1 - 1 : size % 1;
+  let count = Math.round(size - fraction);
+  let product = fraction === 0 ? 1 : Math.exp(fraction * Math.log(base));
   let twos = 0;
   for (let square = split(base); count > 0; count = Math.floor(count / 2)) {
     if (Math.abs(square.twos) > 4096) {
