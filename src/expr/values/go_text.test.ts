@@ -79,7 +79,7 @@ describe("toJsonText()", () => {
   test.each<[Value, string]>([
     [{ b: 1, a: [null, "<&>"] }, '{"a":[null,"\\u003c\\u0026\\u003e"],"b":1}'],
     ['\u2028\u0001\n"\\', '"\\u2028\\u0001\\n\\"\\\\"'],
-    ["a\udcff", '"a\ufffd"'],
+    ["a\udcff", '"a\\ufffd"'],
     [[1e21, 1e-7, -0, 2n ** 62n], "[1e+21,1e-7,-0,4611686018427387904]"],
     [nilList(), "null"],
     [[], "[]"],
@@ -118,6 +118,10 @@ describe("toJsonText()", () => {
     expect(toJsonText(map)).toBe('{"__proto__":1}');
     expect(jsonString("__proto__")).toBe('"__proto__"');
   });
+});
+
+test("in JSON an invalid byte is the escape of U+FFFD, and U+FFFD itself is not escaped", () => {
+  expect(jsonString(byteSlice("世é", 0, 2) + "\ufffd😀")).toBe('"\\ufffd\\ufffd\ufffd😀"');
 });
 
 test("base64Encode() takes long input", () => {

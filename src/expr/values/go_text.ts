@@ -5,7 +5,7 @@ import { MONTHS, WEEKDAYS } from "./go_calendar.ts";
 import { durationText } from "./go_duration.ts";
 import { formatTime, timeText } from "./go_time_format.ts";
 import type { RunContext } from "./run_context.ts";
-import { compareStrings, wellFormed } from "./utf8.ts";
+import { compareStrings } from "./utf8.ts";
 import {
   AnyMap,
   elementType,
@@ -275,13 +275,14 @@ const JSON_SHORT = new Map([
   ["\t", "\\t"],
 ]);
 
-/** A JSON string literal; invalid UTF-8 becomes U+FFFD. */
+/** A JSON string literal; each invalid byte becomes the escape of U+FFFD. */
 export function jsonString(text: string): string {
-  const escaped = wellFormed(text).replace(
+  const escaped = text.replace(
     JSON_SPECIAL,
     (char) => JSON_SHORT.get(char) ?? `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  return `"${escaped}"`;
+  const isValid = escaped.isWellFormed();
+  return `"${isValid ? escaped : escaped.replace(/\p{Surrogate}/gu, "\\ufffd")}"`;
 }
 
 /** JSON text in which `<`, `>` and `&` are not escaped. */
