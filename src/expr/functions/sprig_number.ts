@@ -7,7 +7,7 @@ import { goFunction, variadicFunction } from "./go_call.ts";
 import { floatText, goString } from "../values/go_text.ts";
 import { parseGoFloat, parseGoInt } from "../values/go_number.ts";
 import type { RunContext } from "../values/run_context.ts";
-import { type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
+import { GoDuration, type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
 
 /** An int64 value. */
 export function int64(value: bigint): NamedInt {
@@ -24,9 +24,21 @@ export function toInt64(value: Value): bigint {
     case "number":
       return cutFloat(value);
     case "string":
-      return parseGoInt(value.replace(/\.0*$/, (zeros) => zeros.length > 1 ? "" : zeros), 0) ?? 0n;
+      return parseGoInt(withoutFraction(value), 0) ?? 0n;
   }
-  return value instanceof NamedInt ? BigInt.asIntN(64, value.value) : 0n;
+  return namedInteger(value) ?? 0n;
+}
+
+/** Decimal text without its fraction (`-1.5` is `-1`, `.5` is `0`); other text as it is. */
+function withoutFraction(text: string): string {
+  const [, whole] = /^([+-]?\d*)\.\d*$/.exec(text) ?? [];
+  return whole === undefined ? text : /\d$/.test(whole) ? whole : "0";
+}
+
+/** A value that is an integer of another type: a byte, a month, a length of time in nanoseconds. */
+function namedInteger(value: Value): bigint | undefined {
+  if (value instanceof GoDuration) return value.ns;
+  return value instanceof NamedInt ? BigInt.asIntN(64, value.value) : undefined;
 }
 
 /** Any value as a float; 0 if it is not a number. */
@@ -41,7 +53,14 @@ export function toFloat64(value: Value): number {
     case "string":
       return parseGoFloat(value) ?? 0;
   }
-  return value instanceof NamedInt ? Number(value.value) : 0;
+  return Number(namedInteger(value) ?? 0n);
+}
+
+/** A decimal integer; 0 for other text, and the nearest 64-bit integer if it does not fit. */
+function decimalInteger(text: string): bigint {
+  const value = parseGoInt(text, 10);
+  if (value !== undefined || !/^[+-]?\d+$/.test(text)) return value ?? 0n;
+  return text.startsWith("-") ? -(2n ** 63n) : 2n ** 63n - 1n;
 }
 
 /** A float without its fraction; the smallest integer if it does not fit into 64 bits. */
@@ -177,7 +196,7 @@ export const NUMBER_FUNCTIONS: readonly GoFunction[] = [
   goFunction("int", ["any"], (_, value) => toInt64(value)),
   goFunction("int64", ["any"], (_, value) => int64(toInt64(value))),
   goFunction("float64", ["any"], (_, value) => toFloat64(value)),
-  goFunction("atoi", ["string"], (_, text) => parseGoInt(text, 10) ?? 0n),
+  goFunction("atoi", ["string"], (_, text) => decimalInteger(text)),
   goFunction(
     "toDecimal",
     ["any"],
