@@ -1,6 +1,6 @@
 /** Built-in functions on lists and maps that take no predicate. */
 
-import { elementAt, getMember, lengthOf } from "../values/access.ts";
+import { elementAt, getMember, lengthOf, sliceOfValue } from "../values/access.ts";
 import {
   argumentText,
   type Builtin,
@@ -29,14 +29,16 @@ import {
 import { isAscii, payForBytes, runeCount } from "../values/utf8.ts";
 import {
   AnyMap,
+  type ElementType,
   GoDuration,
   GoTime,
   GoZone,
-  isNilList,
+  isListOfCompounds,
   isPlainInt,
   isValueMap,
   NamedInt,
   nilList,
+  typedList,
   type Value,
 } from "../values/values.ts";
 
@@ -87,6 +89,7 @@ function mapFunction(
   name: string,
   problem: (type: string) => string,
   pick: (entry: readonly [Value, Value]) => Value,
+  type: ElementType = "interface {}",
 ): [string, Builtin] {
   return [name, {
     check: oneOf(MAP_KINDS, () => LIST, problem),
@@ -94,7 +97,8 @@ function mapFunction(
       const entries = entriesOf(map, problem);
       context.step(entries.length * 5);
       context.spend(entries.length);
-      return entries.map(pick);
+      const list = entries.map(pick);
+      return type === "interface {}" ? list : typedList(list, type);
     },
   }];
 }
@@ -165,8 +169,7 @@ const take: Builtin = {
       : elements(list, (kind) => `cannot take from ${kind}`);
     const many = intArgument("take", count);
     if (many < 0n) fault("reflect.Value.Slice: slice index out of bounds");
-    if (isNilList(list)) return list;
-    return items.slice(0, many > BigInt(items.length) ? items.length : Number(many));
+    return sliceOfValue(items as Value[] | Uint8Array, 0n, many);
   },
 };
 
@@ -262,6 +265,8 @@ const sort: Builtin = {
       fault(`invalid order ${order}, expected asc or desc`);
     }
     if (!Array.isArray(list) && !(list instanceof Uint8Array)) return nilList();
+    // The reference sorts lists of any values, of numbers and of texts; what else has a type of its own is lost.
+    if (Array.isArray(list) && isListOfCompounds(list)) return nilList();
     const items = elements(list, () => "");
     const direction = order === "asc"
       ? (a: Value, b: Value) => ascending(a, b, context)
@@ -305,6 +310,7 @@ export const LIST_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     "toPairs",
     (type) => `cannot transform ${type} to pairs`,
     ([key, value]) => [key, value],
+    "[2]interface {}",
   ),
   ["fromPairs", {
     check: oneOf(

@@ -1,6 +1,6 @@
 /** Closures that read members, call functions, and make lists and maps. */
 
-import { fetchMember, sliceOfValue } from "../values/access.ts";
+import { fetchMember, missingMember, sliceOfValue } from "../values/access.ts";
 import { fault } from "../values/error.ts";
 import { goTypeName } from "../values/go_text.ts";
 import type { IntRange } from "../values/int_range.ts";
@@ -39,7 +39,9 @@ export function memberByName(object: Run, name: string, { at, isOptional, read }
     if (target !== null && typeof target === "object") {
       const prototype = Object.getPrototypeOf(target);
       if (prototype === Object.prototype || prototype === null) {
-        return Object.hasOwn(target, name) ? (target as ValueMap)[name] as Value : null;
+        return Object.hasOwn(target, name)
+          ? (target as ValueMap)[name] as Value
+          : missingMember(target as ValueMap);
       }
     }
     if (target === (SKIP as unknown)) return SKIP;

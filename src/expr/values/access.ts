@@ -12,10 +12,13 @@ import {
   isNilList,
   isPlainInt,
   isValueMap,
+  mapElementType,
   NamedInt,
   nilList,
+  ownValue,
   typedList,
   type Value,
+  type ValueMap,
 } from "./values.ts";
 
 /** One byte as a value. */
@@ -34,11 +37,11 @@ export function fetchMember(container: Value, key: Value): Value {
     }
     if (container instanceof Uint8Array) return fetchElement(container, key);
     if (container instanceof AnyMap) {
-      return anyMapGet(container, key) ?? zeroOf(container);
+      return anyMapGet(container, key) ?? missingMember(container);
     }
     if (isValueMap(container)) {
       const name = stringKey(key);
-      return Object.hasOwn(container, name) ? container[name] ?? null : null;
+      return Object.hasOwn(container, name) ? container[name] ?? null : missingMember(container);
     }
   }
   return fault(`cannot fetch ${goString(key, new RunContext())} from ${goTypeName(container)}`);
@@ -72,9 +75,16 @@ function isIndex(key: Value): boolean {
   return typeof key === "bigint" || typeof key === "number" || isPlainInt(key);
 }
 
-/** The value for a missing key. */
-function zeroOf(map: AnyMap): Value {
-  return map.elementType === "[]interface {}" ? nilList() : null;
+/** What a map gives for a missing key: in a map of texts the empty one. */
+export function missingMember(map: AnyMap | ValueMap): Value {
+  switch (map instanceof AnyMap ? map.elementType : mapElementType(map)) {
+    case "[]interface {}":
+      return nilList();
+    case "string":
+      return "";
+    default:
+      return null;
+  }
 }
 
 function fetchElement(list: string | Uint8Array | readonly Value[], key: Value): Value {
@@ -112,6 +122,9 @@ export function getMember(container: Value, key: Value): Value {
   }
   if (container === null || typeof container !== "object") return null;
   if (container instanceof AnyMap) return anyMapGet(container, key) ?? null;
+  if (typeof key === "string" && mapElementType(container as ValueMap) !== "interface {}") {
+    return ownValue(container as ValueMap, key) ?? null;
+  }
   return fetchMember(container, key);
 }
 

@@ -221,3 +221,18 @@ describe("methods", () => {
     );
   });
 });
+
+describe("in expressions", () => {
+  const run = (source: string) => compileExpr(source, { env: { x: {} } }).run({ x: {} });
+
+  test("a method with several values gives the first, unless that is known beforehand", () => {
+    expect(run('(x.t ?? date("2024-01-02T03:04:05Z")).Date()')).toBe(2024n);
+    expect(run('(x.t ?? date("2024-01-02T03:04:05Z")).Clock()')).toBe(3n);
+    expect(() => run('date("2024-01-02").Date()')).toThrow("Date");
+  });
+
+  test("the shortest duration, subtracted, is added: it has no opposite", () => {
+    const moved = run('date("2024-01-01") - (date("0001-01-01") - date("2024-01-01"))') as GoTime;
+    expect(timeText(moved)).toBe("1731-09-22 00:12:43.145224192 +0000 UTC");
+  });
+});

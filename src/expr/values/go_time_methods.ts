@@ -22,6 +22,11 @@ import { utf8Bytes } from "./utf8.ts";
 import { GoDuration, GoFunction, GoTime, GoZone, NamedInt, type Value } from "./values.ts";
 
 interface Method<T> {
+  /**
+   * It returns several values, more than two. Where that is known beforehand, the call is refused; otherwise it gives the
+   * first of them.
+   */
+  readonly isMultiple?: true;
   readonly params: readonly StaticType[];
   readonly result: StaticType;
   readonly run: (self: T, args: readonly Value[]) => Value;
@@ -123,8 +128,12 @@ function isDaylightSaving(time: GoTime): boolean {
   return offset > Math.min(...offsets);
 }
 
-function civilMethod(name: string, pick: (civil: Civil) => number): [string, Method<GoTime>] {
-  return [name, { params: [], result: INT, run: (time) => int(pick(civilOfTime(time))) }];
+function civilMethod(
+  name: string,
+  pick: (civil: Civil) => number,
+  more: { isMultiple?: true } = {},
+): [string, Method<GoTime>] {
+  return [name, { params: [], result: INT, run: (time) => int(pick(civilOfTime(time))), ...more }];
 }
 
 function unixMethod(name: string, unit: bigint): [string, Method<GoTime>] {
@@ -141,6 +150,8 @@ const TIME_METHODS: MethodTable<GoTime> = new Map<string, Method<GoTime>>([
   civilMethod("Second", (civil) => civil.second),
   civilMethod("YearDay", (civil) => civil.yearDay),
   civilMethod("ISOWeek", isoYear),
+  civilMethod("Date", (civil) => civil.year, { isMultiple: true }),
+  civilMethod("Clock", (civil) => civil.hour, { isMultiple: true }),
   unixMethod("Unix", BILLION),
   unixMethod("UnixMilli", 1_000_000n),
   unixMethod("UnixMicro", 1_000n),
@@ -320,7 +331,7 @@ function methodsOf(kind: StaticType["kind"]): MethodTable<never> | undefined {
 /** Static type of a method; undefined if the type has no such method. */
 export function methodType(type: StaticType, name: string): StaticType | undefined {
   const method = methodsOf(type.kind)?.get(name);
-  if (method === undefined) return undefined;
+  if (method === undefined || method.isMultiple) return undefined;
   return { kind: "func", signature: { params: method.params, result: method.result } };
 }
 

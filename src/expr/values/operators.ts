@@ -13,6 +13,7 @@ import {
   GoFunction,
   GoTime,
   GoZone,
+  isListOfCompounds,
   isNilList,
   isPlainInt,
   isValueMap,
@@ -64,7 +65,10 @@ export function subtract(left: Value, right: Value): Value {
     return typeof a === "bigint" && typeof b === "bigint" ? wrap(a - b) : Number(a) - Number(b);
   }
   if (left instanceof GoTime && right instanceof GoTime) return timeDifference(left, right);
-  if (left instanceof GoTime && right instanceof GoDuration) return addToTime(left, -right.ns);
+  if (left instanceof GoTime && right instanceof GoDuration) {
+    // The shortest duration has no opposite: it stays what it is.
+    return addToTime(left, wrap(-right.ns));
+  }
   if (left instanceof GoDuration && right instanceof GoDuration) {
     return new GoDuration(left.ns - right.ns);
   }
@@ -180,7 +184,12 @@ export function equal(left: Value, right: Value, context: RunContext): boolean {
     return false;
   }
   if (Array.isArray(left)) {
-    if (Array.isArray(right)) return equalLists(left, right, context);
+    if (Array.isArray(right)) {
+      // Only lists of scalars and of any values are compared across their types.
+      return isListOfCompounds(left) || isListOfCompounds(right)
+        ? strictlyEqual(left, right, context)
+        : equalLists(left, right, context);
+    }
     if (right instanceof Uint8Array) return equal(right, left, context);
   }
   if (left instanceof Uint8Array && Array.isArray(right)) {

@@ -136,6 +136,7 @@ export type ElementType =
   | "float64"
   | "bool"
   | "[]interface {}"
+  | "[2]interface {}"
   | "map[string]interface {}";
 
 const ELEMENT = Symbol("element type");
@@ -181,6 +182,11 @@ export function nilList(type: ElementType = "interface {}"): Value[] {
 /** Element type of a list; lists are `[]any` unless marked. */
 export function elementType(list: readonly Value[]): ElementType {
   return (list as Tagged)[ELEMENT] ?? "interface {}";
+}
+
+/** Distinguishes lists whose declared elements are lists or maps (`[][]any`) from those of scalars and of any values. */
+export function isListOfCompounds(list: readonly Value[]): boolean {
+  return elementType(list).includes("]");
 }
 
 /** Marks a fresh map as typed (`map[string]string`); returns the same map. */
