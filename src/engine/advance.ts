@@ -140,13 +140,9 @@ function lookAround(turn: Turn): void {
     if (endActive(turn)) continue;
     const root = rootOf(state);
     if (root === undefined) break;
-    if (isFulfilled(root)) {
-      finishWorkflow(turn);
-      if (state.header.closing !== undefined || runtime.queue.length > 0) continue;
-    } else {
-      runWorkflowHooks(turn);
-      if (runtime.queue.length > 0) continue;
-    }
+    if (isFulfilled(root)) finishWorkflow(turn);
+    else runWorkflowHooks(turn);
+    if (state.header.closing !== undefined || runtime.queue.length > 0) continue;
     // A node that was woken for a free place may still be unable to begin, so after each change every waiter gets one chance.
     if (runtime.revision !== runtime.triedAt) runtime.tried?.clear();
     runtime.triedAt = runtime.revision;

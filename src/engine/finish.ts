@@ -17,7 +17,7 @@ import {
   releaseLocks,
   stopDaemons,
 } from "./change.ts";
-import { isTrue } from "./scope/expressions.ts";
+import { isTrue, mayPassLater, replaceTagsIn } from "./scope/expressions.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { givesUpClaims, removeClaims } from "./cleanup/volume_claims.ts";
 import { cleanDelayMs, taskOf } from "./nodes/task.ts";
@@ -27,7 +27,7 @@ import { hookNames, workflowHook } from "./scope/hook_definitions.ts";
 import { hookName } from "./scope/names.ts";
 import { startOutermost } from "./nodes/look.ts";
 import { beginIfUntouched } from "./nodes/start.ts";
-import { isFailure } from "./failure.ts";
+import { isFailure, NodeFailure } from "./failure.ts";
 import { noteWork } from "./turn_budget.ts";
 import { report } from "./life/life.ts";
 import type { EndPhase } from "./life/statechart.ts";
@@ -37,8 +37,23 @@ import { hasEnded, isFailedOrError, isFulfilled, isUntouched, type NodeRecord } 
 import type { Turn } from "./turn.ts";
 import { shutdownMessage } from "./shutdown/stop_reason.ts";
 
-/** Begins the workflow's hooks whose conditions hold. True when all hooks that have begun have ended. */
+/**
+ * Begins the workflow's hooks whose conditions hold. True when all hooks that have begun have ended. One that cannot be
+ * carried out ends the workflow.
+ */
 export function runWorkflowHooks(turn: Turn): boolean {
+  try {
+    return runHooks(turn);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    const root = rootOf(turn.state);
+    if (root !== undefined && !hasEnded(root)) end(turn, root, "Error", error.message);
+    complete(turn, "Error", error.message);
+    return false;
+  }
+}
+
+function runHooks(turn: Turn): boolean {
   let areAllEnded = true;
   const { hooks } = executedSpec(turn.state);
   if (hooks === undefined) return true;
@@ -50,6 +65,7 @@ export function runWorkflowHooks(turn: Turn): boolean {
       if (!holds(turn, hook.expression ?? "")) continue;
       hooked = startHook(turn, name, hook);
     } else beginIfUntouched(turn, hooked, workflowName(turn.state));
+    if (hooked?.isErrored === true) throw new NodeFailure(hooked.message ?? "");
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
   }
   return areAllEnded;
@@ -62,10 +78,15 @@ function startHook(turn: Turn, name: string, hook: LifecycleHook): NodeRecord | 
 
 function holds(turn: Turn, expression: string): boolean {
   if (expression === "") return false;
+  const early = new GlobalScope(turn, { hasEnd: false });
   try {
-    return isTrue(expression, new GlobalScope(turn, { hasEnd: true }), turn.env);
+    const text = replaceTagsIn(expression, early, "keep", turn.env);
+    return isTrue(text, new GlobalScope(turn, { hasEnd: true }), turn.env);
   } catch (error) {
-    if (isFailure(error)) return false;
+    const root = rootOf(turn.state);
+    // While the workflow goes on, names may be missing that exist later.
+    const isOpen = root === undefined || !isFulfilled(root);
+    if (isFailure(error) && isOpen && mayPassLater(error)) return false;
     throw error;
   }
 }
@@ -117,7 +138,7 @@ function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
   let node = nodeByName(turn, name);
   if (node === undefined) {
     if (turn.state.specs.spec.shutdown === "Terminate") return undefined;
-    if ((hook.expression ?? "") !== "" && !holds(turn, hook.expression ?? "")) return undefined;
+    if (!isExitWanted(turn, hook.expression ?? "")) return undefined;
     try {
       node = startHook(turn, "exit", hook);
     } catch (error) {
@@ -127,6 +148,16 @@ function runExitHandler(turn: Turn): NodeRecord | "waiting" | undefined {
     }
   }
   return node !== undefined && isFulfilled(node) ? node : "waiting";
+}
+
+/** Tells whether the exit handler is to run. One whose condition can't be decided runs. */
+function isExitWanted(turn: Turn, expression: string): boolean {
+  try {
+    return expression === "" || holds(turn, expression);
+  } catch (error) {
+    if (isFailure(error)) return true;
+    throw error;
+  }
 }
 
 const END_REPORTS = { Succeeded: "succeeded", Failed: "failed", Error: "errored" } as const;

@@ -133,6 +133,8 @@ export interface GroupMemory {
   news: NodeRecord[] | undefined;
   /** The oldest member whose failure is not tolerated. */
   firstFailed: NodeRecord | undefined;
+  /** A hook of a member that could not be carried out. */
+  brokenHook: NodeRecord | undefined;
   dag: DagMemory | undefined;
   /** Outputs of loops that have ended, by step. */
   aggregates: Map<string, LoopOutputs> | undefined;
@@ -185,6 +187,7 @@ export function memoryOf(node: NodeRecord): GroupMemory {
     cursor: 0,
     news: undefined,
     firstFailed: undefined,
+    brokenHook: undefined,
     dag: undefined,
     aggregates: undefined,
     callsByName: undefined,

@@ -60,10 +60,11 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frame);
-  beginReady(turn, node, frame, dag);
+  if (memory.brokenHook === undefined) beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
   if (hasEnded(node) || failFast(turn, node, undefined)) return;
   if (!areMembersDone(node)) return;
+  if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   const isLeft = dag.ready.length > dag.firstReady;
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
   const phase = phaseOf(turn, node, frame, dag);

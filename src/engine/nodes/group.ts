@@ -3,7 +3,14 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, cancelTask, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
 import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
-import { type ExpandedCall, type Frame, LIVE, membersOf, memoryOf } from "../live.ts";
+import {
+  type ExpandedCall,
+  type Frame,
+  type GroupMemory,
+  LIVE,
+  membersOf,
+  memoryOf,
+} from "../live.ts";
 import { releaseCalls, wake } from "../runtime.ts";
 import { findExpandedCall, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
@@ -73,7 +80,7 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
     if (call === undefined) return;
     const existing = nodeByName(turn, call.name);
     if (existing === undefined) {
-      if (group.type === "StepGroup" && memory.firstFailed?.isErrored === true) return;
+      if (group.type === "StepGroup" && isBroken(memory)) return;
       links ??= { parents: [group.id] };
       const started = createWithoutRun(turn, boundary, group, call, links) ??
         startMember(turn, boundary, group, call, links);
@@ -94,6 +101,11 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
     if (opened.length > 0) return;
   }
   releaseCalls(turn.state.runtime, memory);
+}
+
+/** Tells whether a member or a hook of one could not be carried out. */
+function isBroken({ firstFailed, brokenHook }: GroupMemory): boolean {
+  return firstFailed?.isErrored === true || brokenHook !== undefined;
 }
 
 /**

@@ -8,14 +8,13 @@ import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { watch } from "../change.ts";
 import { waitAgain } from "../scope/dag_plan.ts";
-import { isTrue } from "../scope/expressions.ts";
+import { isTrue, mayPassLater } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
 import { wake } from "../runtime.ts";
 import { findStep } from "../scope/frame_steps.ts";
-import { beginIfUntouched, startCall } from "./start.ts";
-import { failNode } from "./fail_node.ts";
+import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
 import {
   hasEnded,
@@ -69,9 +68,16 @@ export function isTolerated(turn: Turn, node: NodeRecord): boolean {
 function isDone(turn: Turn, node: NodeRecord): boolean {
   const step = stepOf(turn, node);
   if (step === undefined || !hasHooks(step)) return isFulfilled(node);
+  if (isPassedOver(turn, node)) return true;
   const areHooksDone = runHooks(turn, node, step);
   if (!areHooksDone || !isFulfilled(node)) return false;
   return isExitDone(turn, node, step);
+}
+
+/** Tells whether a step did not run because of its `when`. Its hooks do not run either. */
+function isPassedOver(turn: Turn, node: NodeRecord): boolean {
+  return node.type === "Skipped" && node.phase === "Skipped" && node.isImported !== true &&
+    getBoundary(turn, node).type === "Steps";
 }
 
 function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
@@ -79,12 +85,21 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   const frame = frameOf(turn, getBoundary(turn, node));
   const written = frame.hasHooks ? findStep(frame, node.step) : undefined;
   if (written === undefined || !hasHooks(written)) return written;
-  // In a DAG the hooks of a loop belong to the loop as a whole.
-  if (node.role === "loop") return written;
-  if (node.role === "member" && isLoopElementOfDag(turn, node)) {
-    return { ...written, hooks: {}, onExit: "" };
-  }
-  return node.index === undefined ? written : findExpandedCall(turn, node)?.step;
+  // In a DAG the hooks of a loop belong to the loop as a whole, but for the exit handler.
+  if (node.role === "loop") return withoutExit(written);
+  if (node.index === undefined) return written;
+  const step = findExpandedCall(turn, node)?.step;
+  return step !== undefined && isLoopElementOfDag(turn, node) ? onlyExit(step) : step;
+}
+
+function withoutExit({ onExit: _onExit, ...step }: StepLike): StepLike {
+  const { exit: _exit, ...hooks } = step.hooks ?? {};
+  return { ...step, hooks };
+}
+
+function onlyExit(step: StepLike): StepLike {
+  const { exit } = step.hooks ?? {};
+  return { ...step, hooks: exit === undefined ? {} : { exit } };
 }
 
 function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {
@@ -103,14 +118,16 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
     if (hook === undefined) continue;
     let hooked = nodeByName(turn, hookName(node.name, name));
     if (hooked === undefined) {
-      if (!holds(turn, node, hook.expression ?? "")) {
+      const verdict = holds(turn, node, hook.expression ?? "");
+      if (verdict === false) {
         isWaiting ||= readsOthers(hook.expression ?? "", node.step ?? "");
         continue;
       }
-      hooked = begin(turn, node, name, hook);
+      hooked = begin(turn, node, name, hook, verdict);
     } else beginIfUntouched(turn, hooked, node.id);
     if (turn.state.runtime.opened.length > 0) return false;
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
+    noteBroken(turn, node, hooked);
   }
   watch(turn, node, isWaiting && !isFulfilled(node));
   return areAllEnded;
@@ -121,35 +138,50 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   const hook = findHook(turn, step, "exit");
   if (hook === undefined || !isCompleted(node.phase)) return true;
   const known = nodeByName(turn, hookName(node.name, "exit"));
+  const isTask = getBoundary(turn, node).type === "DAG";
   if (known !== undefined) {
     beginIfUntouched(turn, known, node.id);
+    if (!isTask) noteBroken(turn, node, known);
     return isFulfilled(known);
   }
   if (turn.state.specs.spec.shutdown === "Terminate") return true;
-  const { expression } = hook;
-  if (expression !== undefined && expression !== "" && !holds(turn, node, expression)) return true;
-  const begun = begin(turn, node, "exit", hook);
+  const { expression = "" } = hook;
+  const verdict = expression === "" || holds(turn, node, expression);
+  // A DAG does without an exit handler that is broken.
+  if (verdict === false || (isTask && verdict !== true)) return true;
+  const begun = begin(turn, node, "exit", hook, verdict);
+  if (!isTask) noteBroken(turn, node, begun);
   return begun !== undefined && isFulfilled(begun);
 }
 
+/** Begins a hook. One that cannot be carried out becomes a node with the error. @param fault what is wrong with it */
 function begin(
   turn: Turn,
   node: NodeRecord,
   name: string,
   hook: Parameters<typeof hookCall>[3],
+  fault: true | Error,
 ): NodeRecord | undefined {
+  const call = hookCall(turn, node, name, hook);
+  if (fault !== true) return failToStart(turn, call, fault.message);
   try {
-    const given = hookArguments(turn, node, hook);
-    return startCall(turn, hookCall(turn, node, name, hook), given, node.id);
+    return startCall(turn, call, hookArguments(turn, node, hook), node.id);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    if (!isFulfilled(node)) failNode(turn, node, error.message);
-    return undefined;
+    return failToStart(turn, call, error.message);
   }
 }
 
-/** Decides a condition from what is known now. Names that do not exist yet make it false. */
-function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
+/** Lets the owner fail for a hook that could not be carried out. A hook that ran and failed changes nothing. */
+function noteBroken(turn: Turn, node: NodeRecord, hooked: NodeRecord | undefined): void {
+  if (hooked?.isErrored === true) memoryOf(getOwner(turn, node)).brokenHook ??= hooked;
+}
+
+/**
+ * Decides a condition from what is known now. While the step goes on, names that do not exist yet make it false. An error
+ * is the answer for one that can't be decided.
+ */
+function holds(turn: Turn, node: NodeRecord, expression: string): boolean | Error {
   if (expression === "") return false;
   const boundary = getBoundary(turn, node);
   try {
@@ -159,8 +191,9 @@ function holds(turn: Turn, node: NodeRecord, expression: string): boolean {
       turn.env,
     );
   } catch (error) {
-    if (isFailure(error)) return false;
-    throw error;
+    if (!isFailure(error)) throw error;
+    const isOpen = !isCompleted(node.phase) || readsOthers(expression, node.step ?? "");
+    return isOpen && mayPassLater(error) ? false : error;
   }
 }
 

@@ -102,7 +102,7 @@ function giveInputs(node: NodeRecord, inputs: Inputs): void {
 }
 
 /** Makes a node for a call that cannot begin, with the reason. */
-function failToStart(turn: Turn, call: Call, message: string): NodeRecord {
+export function failToStart(turn: Turn, call: Call, message: string): NodeRecord {
   const node = nodeByName(turn, call.name) ??
     addNode(turn, newNode(turn, call, "Skipped", "Running"));
   failNode(turn, node, message);

@@ -1,6 +1,6 @@
 /** Steps nodes and their groups. Groups run one after another, the steps of a group side by side. */
 import { inOnePiece } from "../../base/flat_text.ts";
-import { addNode, end } from "../change.ts";
+import { addNode, change, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
@@ -40,7 +40,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     beginIfUntouched(turn, group, node.id);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
-      end(turn, node, "Failed", group.message);
+      end(turn, node, group.isErrored === true ? "Error" : "Failed", group.message);
       return;
     }
     const fault = loopsFault(frame, group);
@@ -128,8 +128,11 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
   if (failFast(turn, node, group) || !areMembersDone(group)) return;
-  const { firstFailed: failed, cursor, calls = [] } = memoryOf(group);
-  if (failed?.isErrored === true) {
+  const { firstFailed: failed, brokenHook, cursor, calls = [] } = memoryOf(group);
+  if (brokenHook !== undefined) {
+    if (brokenHook.hook === "exit") change(turn, group, { isErrored: true });
+    end(turn, group, "Error", brokenHook.message);
+  } else if (failed?.isErrored === true) {
     const text = failed.message ?? "";
     const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;
     end(turn, group, "Error", reason);

@@ -9,8 +9,10 @@ import {
   evaluateInScope,
   evaluateJsonInScope,
   evaluateLabelFrom,
+  ExpressionError,
   parameterText,
 } from "../../expr/templates/contexts.ts";
+import { ExprRuntimeError } from "../../expr/values/error.ts";
 import { toJsonText } from "../../expr/values/go_text.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import { type Scope, scopeOf } from "../../expr/language/scope.ts";
@@ -27,7 +29,7 @@ import type { EngineEnv } from "../engine.ts";
 
 export type { MissingRule, Scope };
 export { scopeOf };
-export { ExpressionError } from "../../expr/templates/contexts.ts";
+export { ExpressionError };
 export { TemplateError } from "../../expr/templates/template.ts";
 export { WhenError } from "../../expr/when/when.ts";
 export { evaluateDepends, expandDepends, type TaskResults } from "../../expr/templates/depends.ts";
@@ -91,6 +93,11 @@ export function expressionJson(expression: string, scope: Scope, env: EngineEnv)
 /** Value of a label's expression. @throws {ExpressionError} */
 export function labelText(label: string, expression: string, scope: Scope, env: EngineEnv): string {
   return evaluateLabelFrom(label, expression, scope, evaluationOf(env));
+}
+
+/** Tells whether an expression that failed may be fine once more is known: it could be compiled. */
+export function mayPassLater(error: Error): boolean {
+  return error instanceof ExpressionError && error.cause instanceof ExprRuntimeError;
 }
 
 /** Truth of an expression without braces. @throws {ExpressionError} */

@@ -1,0 +1,121 @@
+/** Hooks that cannot be carried out: their conditions can't be decided, or they cannot begin. */
+import { describe, expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+const TEMPLATES = `
+  - { name: ok, container: { image: x } }
+  - { name: gives, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }
+  - { name: needs, inputs: { parameters: [{ name: p }] }, container: { image: x } }`;
+
+/** How a workflow ends, and the phases of its nodes. */
+function endOf(main: string, more = "") {
+  const rules = [{ node: "a$", parameters: { o: "v" } }];
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+${more}
+templates:
+  - { name: main, ${main} }${TEMPLATES}`,
+    20,
+    { rules },
+  );
+  const { phase, message, nodes = {} } = simulation.view("w").status ?? {};
+  const phases = new Map(Object.values(nodes).map((node) => [node.name, node.phase]));
+  return { phase, message, phases };
+}
+
+const hook = (expression: string, template = "ok", name = "h") =>
+  `hooks: { ${name}: { template: ${template}, expression: '${expression}' } }`;
+const inSteps = (hooks: string) =>
+  endOf(`steps: [[{ name: a, template: gives, ${hooks} }], [{ name: b, template: ok }]]`);
+const inDag = (hooks: string) =>
+  endOf(
+    `dag: { tasks: [{ name: a, template: gives, ${hooks} }, { name: b, template: ok, depends: a }] }`,
+  );
+
+describe("a hook of a step", () => {
+  test.each([
+    ["1 +", "unexpected token EOF"],
+    ["foo == 1", "unknown name foo"],
+    ['"true"', "the expression must give true or false"],
+    ["steps.a.none.at == 1", "unable to evaluate expression"],
+  ])("whose condition is %s fails the steps", (expression, text) => {
+    const { phase, message, phases } = inSteps(hook(expression));
+    expect([phase, phases.get("w[0]"), phases.get("w")]).toEqual(["Failed", "Error", "Failed"]);
+    expect(message).toContain(text);
+    expect(message).not.toContain("deemed errored");
+    expect(phases.has("w[1]")).toBe(false);
+  });
+
+  test("may name what is there only when the step has ended", () => {
+    const { phase, phases } = inSteps(hook('steps.a.outputs.parameters.o == "v"'));
+    expect(phase).toBe("Succeeded");
+    expect(phases.get("w[0].a.hooks.h")).toBe("Succeeded");
+  });
+
+  test("that lacks an input fails the steps", () => {
+    const { phase, message } = inSteps(hook('steps.a.status == "Succeeded"', "needs"));
+    expect([phase, message]).toEqual(["Failed", "inputs.parameters.p was not supplied"]);
+  });
+
+  test("does not run when the step was left out", () => {
+    const { phase, phases } = inSteps(`when: "false", ${hook("true")}`);
+    expect(phase).toBe("Succeeded");
+    expect(phases.has("w[0].a.hooks.h")).toBe(false);
+  });
+});
+
+describe("a hook of a task", () => {
+  test.each(["1 +", "tasks.a.none.at == 1"])(
+    "whose condition is %s fails the dag",
+    (expression) => {
+      const { phase, message, phases } = inDag(hook(expression));
+      expect([phase, message, phases.get("w")]).toEqual(["Error", undefined, "Error"]);
+      expect(phases.has("w.b")).toBe(false);
+    },
+  );
+});
+
+describe("an exit handler", () => {
+  test.each([hook("1 +", "ok", "exit"), "hooks: { exit: { template: needs } }"])(
+    "of a step that is broken ends the workflow with an error: %s",
+    (hooks) => {
+      const { phase, phases } = inSteps(hooks);
+      expect([phase, phases.get("w[0]")]).toEqual(["Error", "Error"]);
+    },
+  );
+
+  test.each([hook("1 +", "ok", "exit"), "hooks: { exit: { template: needs } }"])(
+    "of a task that is broken changes nothing: %s",
+    (hooks) => {
+      expect(inDag(hooks).phase).toBe("Succeeded");
+    },
+  );
+
+  test("of the workflow runs when its condition can't be decided", () => {
+    const { phase, phases } = endOf(
+      "steps: [[{ name: a, template: ok }]]",
+      hook("1 +", "ok", "exit"),
+    );
+    expect([phase, phases.get("w.onExit")]).toEqual(["Succeeded", "Succeeded"]);
+  });
+});
+
+describe("a hook of the workflow", () => {
+  const main = "steps: [[{ name: a, template: ok }]]";
+
+  test.each([
+    [hook("1 +"), "unexpected token EOF"],
+    [hook("workflow.none.at == 1"), "unable to evaluate expression"],
+    [hook('workflow.status == "Running"', "needs"), "inputs.parameters.p was not supplied"],
+  ])("that is broken ends it with an error: %s", (hooks, text) => {
+    const { phase, message } = endOf(main, hooks);
+    expect(phase).toBe("Error");
+    expect(message).toContain(text);
+  });
+
+  test("may have tags in its condition", () => {
+    const { phases } = endOf(main, hook('"{{workflow.name}}" == "w"'));
+    expect(phases.get("w.hooks.h")).toBe("Succeeded");
+  });
+});
