@@ -82,8 +82,12 @@ export interface Runtime {
   gated: Set<string> | undefined;
   /** The same for the parallelism of each boundary. */
   gatedIn: Map<string, Set<string>> | undefined;
-  /** The spec without its templates, as tasks get it, and the spec from which it was made. */
-  podSpec: { of: WorkflowSpec; value: Omit<WorkflowSpec, "templates"> } | undefined;
+  /** The spec without its templates, as tasks get it, its members with tags, and the spec from which it was made. */
+  podSpec: {
+    of: WorkflowSpec;
+    value: Omit<WorkflowSpec, "templates">;
+    tagged?: Partial<WorkflowSpec>;
+  } | undefined;
   /** Whether any template defines metrics, and which templates were checked for that. */
   measures: {
     templates: readonly Template[] | undefined;

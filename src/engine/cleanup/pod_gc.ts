@@ -20,8 +20,8 @@ export function isChosenByPodGc(turn: Turn, findTask: () => TaskSpec): boolean {
   const { template, podSpec, workflow } = findTask();
   const { labelPrefix } = turn.env;
   return matchesLabels(terms, {
-    ...podLabels(podSpec.podMetadata),
     ...podLabels(template.metadata),
+    ...podLabels(podSpec.podMetadata),
     [`${labelPrefix}workflow`]: workflow,
     [`${labelPrefix}completed`]: "true",
   });

@@ -4,7 +4,7 @@
  */
 import { flatText } from "../../base/flat_text.ts";
 import { foreignKeyText } from "../../spec/artifact_key.ts";
-import type { Outputs, Parameter, Template, WorkflowSpec } from "../../spec/manifest.ts";
+import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
 import { getBoundary, getOwner, taskId } from "../tree.ts";
@@ -13,6 +13,7 @@ import type { Fact, TaskOutcome } from "../command.ts";
 import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs } from "./duration.ts";
 import { NodeFailure } from "../failure.ts";
+import { podSpecFor } from "./pod_texts.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
@@ -53,7 +54,8 @@ export function taskOf(turn: Turn, node: NodeRecord): TaskSpec {
   return taskSpec(turn, node, workOf(turn, node));
 }
 
-function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskSpec {
+function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
+  const { call, template } = work;
   const { metadata } = turn.state.header;
   const workflow = workflowName(turn.state);
   const spec = executedSpec(turn.state);
@@ -70,7 +72,7 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
     podName: pod,
     template,
     includeResult: node.type !== "Pod" || isResultWanted(turn, node),
-    podSpec: node.type === "HTTP" ? {} : podSpecOf(turn, spec),
+    podSpec: node.type === "HTTP" ? {} : podSpecFor(turn, node, work),
     artifactPrefix: flatText(workflow, "/", pod),
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
@@ -88,15 +90,6 @@ function taskSpec(turn: Turn, node: NodeRecord, { call, template }: Work): TaskS
   }
   if ((template.archiveLocation?.archiveLogs ?? spec.archiveLogs) === true) task.archiveLogs = true;
   return task;
-}
-
-/** The spec without its templates; all tasks of a workflow share it. */
-function podSpecOf({ state: { runtime } }: Turn, spec: WorkflowSpec): TaskSpec["podSpec"] {
-  if (runtime.podSpec?.of !== spec) {
-    const { templates: _templates, ...value } = spec;
-    runtime.podSpec = { of: spec, value };
-  }
-  return runtime.podSpec.value;
 }
 
 function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[] {

@@ -13,14 +13,25 @@ export function fillTemplate(
   inputs: Inputs,
   variables: CallVariables,
 ): Template {
-  const { body, isTagged, paths } = planOf(template);
+  const { body, isTagged } = planOf(template);
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
+  const filled = fillFor(turn, body, template, inputs, variables);
+  return template.inputs === undefined ? filled : { ...filled, inputs };
+}
+
+/** Replaces, in any value, the tags that a template may have. */
+export function fillFor<T>(
+  turn: Turn,
+  value: T,
+  template: Template,
+  inputs: Inputs,
+  variables: CallVariables,
+): T {
   const scope = joinScopes(
     new InputScope(inputs),
-    paths,
+    planOf(template).paths,
     variables,
     new GlobalScope(turn, variables),
   );
-  const filled = replaceTags(body, scope, "keep", turn.env);
-  return template.inputs === undefined ? filled : { ...filled, inputs };
+  return replaceTags(value, scope, "keep", turn.env);
 }

@@ -116,7 +116,10 @@ test("a task with outputs is wrapped, and told how to call back", () => {
 
 test("everything a template may set reaches the pod; the template wins over the workflow", () => {
   const made = pod("a", {
-    ...shell("true"),
+    container: {
+      ...shell("true").container,
+      volumeMounts: ["v", "w", "claim"].map((name) => ({ name, mountPath: `/${name}` })),
+    },
     nodeSelector: { disk: "ssd" },
     tolerations: [{ key: "t" }],
     serviceAccountName: "own",
@@ -172,6 +175,48 @@ test("everything a template may set reaches the pod; the template wins over the 
     },
   });
   expect(made.metadata.labels["team"]).toBe("a");
+});
+
+test("labels and annotations of the workflow win over those of the template", () => {
+  const metadata = { labels: { a: "own", b: "own" }, annotations: { a: "own", b: "own" } };
+  const podMetadata = { labels: { a: "all" }, annotations: { a: "all" } };
+  const made = pod("a", { ...shell("true"), metadata }, { podSpec: { podMetadata } });
+  expect(made.metadata.labels).toMatchObject({ a: "all", b: "own" });
+  expect(made.metadata.annotations).toMatchObject({ a: "all", b: "own" });
+});
+
+test("empty settings of a template do not hide those of the workflow, and host aliases add up", () => {
+  const all = { ip: "10.0.0.1", hostnames: ["all"] };
+  const own = { ip: "10.0.0.2", hostnames: ["own"] };
+  const made = pod("a", {
+    ...shell("true"),
+    nodeSelector: {},
+    tolerations: [],
+    hostAliases: [own],
+  }, { podSpec: { nodeSelector: { a: "b" }, tolerations: [{ key: "t" }], hostAliases: [all] } });
+  expect(made.spec).toMatchObject({
+    nodeSelector: { a: "b" },
+    tolerations: [{ key: "t" }],
+    hostAliases: [all, own],
+  });
+});
+
+test("a pod gets only those volumes of the workflow that it mounts", () => {
+  const volume = (name: string) => ({ name, emptyDir: {} });
+  const mounts = (name: string) => ({ volumeMounts: [{ name, mountPath: `/${name}` }] });
+  const podSpec = {
+    volumes: ["main", "side", "patched", "unused"].map(volume),
+    volumeClaimTemplates: [{ metadata: { name: "claim" } }],
+  };
+  const patch = { containers: [{ name: "main", ...mounts("patched") }] };
+  const made = pod("a", {
+    container: { ...shell("true").container, ...mounts("main") },
+    sidecars: [{ name: "side", image: "s", ...mounts("side") }],
+    volumes: [volume("own")],
+    podSpecPatch: JSON.stringify(patch),
+  }, { podSpec });
+  expect(made.spec.volumes.map(({ name }) => name)).toEqual(["own", "main", "side", "patched"]);
+  expect(pod("a", shell("true"), { podSpec }).spec.volumes).toBeUndefined();
 });
 
 test("a script and input artifacts become files", () => {

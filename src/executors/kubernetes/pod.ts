@@ -10,7 +10,7 @@ import { needsWrapper } from "./needs_wrapper.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
 import { type PodOptions, PodParts } from "./pod_parts.ts";
 import { applyPodPatch } from "./pod_patch.ts";
-import { avoidHosts, copiedMembers, podDeadline } from "./pod_settings.ts";
+import { avoidHosts, copiedMembers, podDeadline, withoutUnmounted } from "./pod_settings.ts";
 
 /** Makes the pod. @throws {Error} when the template can't be a pod, with the reason */
 export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
@@ -52,14 +52,15 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
     },
     spec,
   };
-  return applyPodPatch(applyPodPatch(pod, task.podSpec.podSpecPatch), template.podSpecPatch);
+  const patched = applyPodPatch(pod, task.podSpec.podSpecPatch);
+  return withoutUnmounted(applyPodPatch(patched, template.podSpecPatch), task);
 }
 
 function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObject {
   const { podSpec, template } = task;
   return {
-    ...podSpec.podMetadata?.labels,
     ...template.metadata?.labels,
+    ...podSpec.podMetadata?.labels,
     [`${labelPrefix}workflow`]: task.workflow,
     [`${labelPrefix}completed`]: "false",
     [INSTANCE_LABEL]: instance,
@@ -70,8 +71,8 @@ function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObje
 function annotations(task: TaskSpec, { labelPrefix }: PodOptions): Record<string, string> {
   const { podSpec, template } = task;
   return {
-    ...podSpec.podMetadata?.annotations,
     ...template.metadata?.annotations,
+    ...podSpec.podMetadata?.annotations,
     "kubectl.kubernetes.io/default-container": "main",
     [`${labelPrefix}node-id`]: task.nodeId,
     [`${labelPrefix}node-name`]: task.nodeName,

@@ -9,7 +9,6 @@ const COPIED = {
   affinity: "affinity",
   tolerations: "tolerations",
   schedulerName: "schedulerName",
-  hostAliases: "hostAliases",
   securityContext: "securityContext",
   serviceAccountName: "serviceAccountName",
   automountServiceAccountToken: "automountServiceAccountToken",
@@ -24,16 +23,24 @@ const COPIED = {
   resourceClaims: "resourceClaims",
 } as const;
 
-/** What the template and the workflow say of the pod, the template first. */
+/** What the template and the workflow say of the pod, the template first. Host aliases of both count. */
 export function copiedMembers({ template, podSpec }: TaskSpec): JsonObject {
   const spec: JsonObject = {};
   for (const source of [podSpec, template] as Record<string, unknown>[]) {
     for (const [from, to] of Object.entries(COPIED)) {
-      const value = source[from];
-      if (value !== undefined && value !== null) spec[to] = value as Json;
+      const value = source[from] as Json | undefined;
+      if (value !== undefined && value !== null && !isUnset(from, value)) spec[to] = value;
     }
   }
+  const aliases = [...podSpec.hostAliases ?? [], ...template.hostAliases ?? []];
+  if (aliases.length > 0) spec["hostAliases"] = aliases;
   return spec;
+}
+
+/** An empty selector or list of a template does not hide what the workflow says. */
+function isUnset(member: string, value: Json): boolean {
+  if (member !== "nodeSelector" && member !== "tolerations") return false;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** The time that is left, in whole seconds. */
@@ -65,4 +72,35 @@ export function avoidHosts(spec: JsonObject, hosts: readonly string[]): void {
     ...affinity,
     nodeAffinity: { ...node, [key]: { ...required, nodeSelectorTerms } },
   };
+}
+
+/**
+ * The pod without those volumes of the workflow that none of its containers mounts: a volume that is missing or in use
+ * elsewhere must not hold up pods that do not need it.
+ */
+export function withoutUnmounted(pod: JsonObject, { template, podSpec }: TaskSpec): JsonObject {
+  const { spec } = pod;
+  if (!isJsonObject(spec) || !Array.isArray(spec["volumes"])) return pod;
+  const claims = (podSpec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata);
+  const shared = new Set([...podSpec.volumes ?? [], ...claims].map(nameOf));
+  for (const own of template.volumes ?? []) shared.delete(nameOf(own));
+  if (shared.size === 0) return pod;
+  const mounted = new Set(
+    objectsOf(spec["containers"], spec["initContainers"]).flatMap((container) =>
+      objectsOf(container["volumeMounts"], container["volumeDevices"]).map(nameOf)
+    ),
+  );
+  const volumes = spec["volumes"].filter((volume) =>
+    !shared.has(nameOf(volume)) || mounted.has(nameOf(volume))
+  );
+  const { volumes: _volumes, ...rest } = spec;
+  return { ...pod, spec: volumes.length === 0 ? rest : { ...rest, volumes } };
+}
+
+function nameOf(value: unknown): string {
+  return isJsonObject(value) ? String(value["name"]) : "";
+}
+
+function objectsOf(...lists: (Json | undefined)[]): JsonObject[] {
+  return lists.flatMap((list) => Array.isArray(list) ? list.filter(isJsonObject) : []);
 }

@@ -56,7 +56,7 @@ export function createArguments(launch: ContainerLaunch, options: CreateOptions)
   args.push(...securityArguments(launch, options.program));
   const pull = PULL.get(String(spec["imagePullPolicy"] ?? ""));
   if (pull !== undefined) args.push(`--pull=${pull}`);
-  for (const alias of task.template.hostAliases ?? task.podSpec.hostAliases ?? []) {
+  for (const alias of [...task.podSpec.hostAliases ?? [], ...task.template.hostAliases ?? []]) {
     for (const host of Array.isArray(alias["hostnames"]) ? alias["hostnames"] : []) {
       args.push(`--add-host=${String(host)}:${String(alias["ip"])}`);
     }
