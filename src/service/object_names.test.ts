@@ -9,14 +9,18 @@ test("generateName() cuts the base to 58 characters and adds five letters withou
   expect(generateName("x-", () => 0)).toBe("x-bbbbb");
 });
 
+const OWNER = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u" };
+
 test.each([
   [{ name: "dots.are.fine" }],
   [{ name: "ok", labels: { "ok.example/key": "v_1.x-2", empty: "" } }],
   [{ name: "ok", annotations: { "A.example/Key": "any text\n" } }],
   [{ name: "ok", finalizers: ["keep", "a.example/keep"] }],
+  [{ name: "a-b", generateName: "a-" }],
+  [{ name: "ok", ownerReferences: [OWNER, { ...OWNER, name: "other", controller: true }] }],
 ])("checkMetadata(%j) passes", (metadata) => {
-  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata)).not
-    .toThrow();
+  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata, true))
+    .not.toThrow();
 });
 
 test.each([
@@ -29,9 +33,27 @@ test.each([
   [{ name: "ok", labels: { k: "no spaces" } }, "metadata.labels"],
   [{ name: "ok", labels: { "bad key": "v" } }, "metadata.labels"],
   [{ name: "ok", annotations: { "bad key": "v" } }, "metadata.annotations"],
+  [
+    { name: "ok", ownerReferences: [{ apiVersion: "batch/", kind: "Job", name: "j", uid: "u" }] },
+    'metadata.ownerReferences.apiVersion: Invalid value: "batch/": version must not be empty',
+  ],
+  [
+    { name: "ok", ownerReferences: [{ ...OWNER, uid: "" }] },
+    'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
+  ],
+  [
+    {
+      name: "ok",
+      ownerReferences: [{ ...OWNER, controller: true }, { ...OWNER, name: "q", controller: true }],
+    },
+    "Only one reference can have Controller set to true",
+  ],
+  [{ name: "a.b", generateName: "a." }, 'metadata.generateName: Invalid value: "a."'],
+  [{ name: "-b", generateName: "-" }, '[metadata.generateName: Invalid value: "-"'],
+  [{ name: "a", generateName: "a".repeat(300) }, "metadata.generateName"],
   [{ name: "ok", finalizers: ["bad one"] }, 'metadata.finalizers: Invalid value: "bad one"'],
 ])("checkMetadata(%j) refuses", (metadata, text) => {
-  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata))
+  expect(() => checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata, true))
     .toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining(text) }),
     );

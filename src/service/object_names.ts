@@ -1,7 +1,7 @@
 /** Names and metadata of stored objects, by the rules of Kubernetes, and names that are generated. */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { labelKeyProblems, labelValueProblems } from "../expr/selectors/label_selector.ts";
-import { MAX_LABELS, type ObjectMeta } from "../spec/manifest.ts";
+import { MAX_LABELS, type ObjectMeta, type OwnerReference } from "../spec/manifest.ts";
 import type { Naming } from "../spec/naming.ts";
 
 /** Letters of generated names. There are no vowels, so that no words come out. */
@@ -89,17 +89,27 @@ export function generateName(base: string, fraction: () => number): string {
 }
 
 /**
- * Checks name, namespace, labels, annotations and finalizers of an object that is about to be stored.
+ * Checks name, namespace, labels, annotations, owners and finalizers of an object that is about to be stored.
+ * @param isNew what its name was generated from is checked too, as in Kubernetes
  * @throws {Problem} InvalidArgument listing everything that is wrong
  */
-export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: ObjectMeta): void {
+export function checkMetadata(
+  at: Deployment,
+  kind: ResourceKind,
+  metadata: ObjectMeta,
+  isNew = false,
+): void {
   const name = metadata.name ?? "";
   const faults: string[] = [];
   const fault = (field: string, value: string, problem: string) =>
     faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${problem}`);
+  if (isNew && metadata.generateName) {
+    const problem = nameProblem(withoutDash(metadata.generateName));
+    if (problem !== undefined) fault("metadata.generateName", metadata.generateName, problem);
+  }
+  const problem = nameProblem(name);
   if (name === "") faults.push("metadata.name: Required value: name or generateName is required");
-  else if (name.length > 253) fault("metadata.name", name, "must be no more than 253 characters");
-  else if (!SUBDOMAIN.test(name)) fault("metadata.name", name, SUBDOMAIN_RULE);
+  else if (problem !== undefined) fault("metadata.name", name, problem);
   const namespace = metadata.namespace ?? "";
   if (namespace !== "" && (namespace.length > 63 || !LABEL.test(namespace))) {
     fault(
@@ -124,6 +134,7 @@ export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: Obje
       fault("metadata.annotations", key, problem);
     }
   }
+  for (const text of ownerProblems(metadata.ownerReferences ?? [])) faults.push(text);
   for (const finalizer of metadata.finalizers ?? []) {
     for (const problem of labelKeyProblems(finalizer)) {
       fault("metadata.finalizers", finalizer, problem);
@@ -132,6 +143,45 @@ export function checkMetadata(at: Deployment, kind: ResourceKind, metadata: Obje
   if (faults.length === 0) return;
   const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
   throw invalid(`${qualified(at, kind, "kind")} ${JSON.stringify(name)} is invalid: ${list}`);
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name.length > 253) return "must be no more than 253 characters";
+  return SUBDOMAIN.test(name) ? undefined : SUBDOMAIN_RULE;
+}
+
+/** The beginning of a name, as it is checked: what is generated comes after its hyphen. */
+function withoutDash(base: string): string {
+  return base.length > 1 && base.endsWith("-") ? `${base.slice(0, -2)}a` : base;
+}
+
+function ownerProblems(owners: readonly OwnerReference[]): string[] {
+  const problems: string[] = [];
+  const fault = (member: string, value: string, problem: string) =>
+    problems.push(
+      `metadata.ownerReferences${member}: Invalid value: ${JSON.stringify(value)}: ${problem}`,
+    );
+  let controller: string | undefined;
+  for (const owner of owners) {
+    const { apiVersion = "", kind = "", name = "" } = owner;
+    if (apiVersion === "" || apiVersion.endsWith("/")) {
+      fault(".apiVersion", apiVersion, "version must not be empty");
+    }
+    for (const member of ["kind", "name", "uid"] as const) {
+      if (!owner[member]) fault(`.${member}`, "", "must not be empty");
+    }
+    if (owner.controller !== true) continue;
+    if (controller !== undefined) {
+      fault(
+        "",
+        name,
+        "Only one reference can have Controller set to true. " +
+          `Found "true" in references for ${controller} and ${kind}/${name}`,
+      );
+    }
+    controller ??= `${kind}/${name}`;
+  }
+  return problems;
 }
 
 /**

@@ -56,7 +56,7 @@ export async function createManifest<T extends ManifestObject>(
       generation: 1,
       creationTimestamp: rfc3339(deps.clock.now()),
     };
-    checkMetadata(deps, resource, metadata);
+    checkMetadata(deps, resource, metadata, true);
     const result = await putManifest(deps, kind, { ...object, metadata }, undefined);
     if (result !== undefined) return result;
     if (given !== "" || attempt === NAME_ATTEMPTS) {

@@ -151,7 +151,7 @@ export async function storeWorkflow(
       generation: 1,
       creationTimestamp: rfc3339(deps.clock.now()),
     };
-    checkMetadata(deps, WORKFLOW, metadata);
+    checkMetadata(deps, WORKFLOW, metadata, true);
     const workflow: Workflow = { ...estimated, metadata };
     try {
       if (isDry) return await dryRun(deps, workflow, namespace, name);
