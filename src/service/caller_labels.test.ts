@@ -17,6 +17,7 @@ test("creatorLabels() replaces what the client wrote and removes what is not kno
     "workflows.argoproj.io/creator": "forged",
     "workflows.argoproj.io/creator-email": "forged",
     "workflows.argoproj.io/controller-instanceid": "forged",
+    "workflows.argoproj.io/action": "forged",
     k: "v",
   };
   const ann = creatorLabels({ subject: "ann", preferredUsername: "Ann A" }, PREFIX);
@@ -36,5 +37,8 @@ test("actorLabels() names the action only for a known caller", () => {
     "workflows.argoproj.io/actor-preferred-username": null,
     "workflows.argoproj.io/action": "Stop",
   });
-  expect(actorLabels({}, "Stop", PREFIX)).not.toHaveProperty("workflows.argoproj.io/action");
+  // A label must not say that somebody else did what nobody knows who did.
+  expect(actorLabels({}, "Stop", PREFIX)).toHaveProperty(["workflows.argoproj.io/action"], null);
+  expect(actorLabels({ subject: "ann" }, undefined, PREFIX))
+    .toHaveProperty(["workflows.argoproj.io/action"], null);
 });

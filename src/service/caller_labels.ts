@@ -63,18 +63,20 @@ export function withActorLabels<T extends Labelled>(
 }
 
 /**
- * Label changes that name the creator of an object, which nobody may assign to an instance. Shared, so not to be changed.
+ * Label changes that name the creator of an object, on which nobody has acted yet, and which nobody may assign to an instance.
+ * Shared, so not to be changed.
  */
 export function creatorLabels(identity: Identity, labelPrefix: string): LabelChanges {
   return remembered(identity, "creator", labelPrefix, () => ({
     [`${labelPrefix}controller-instanceid`]: null,
+    [`${labelPrefix}action`]: null,
     ...readLabels("creator", identity, labelPrefix),
   }));
 }
 
 /**
  * Label changes for a caller's action on an object. When nothing is known about the caller, the labels of the one before
- * are removed. Shared, so not to be changed.
+ * are removed; so is the action before, unless this one is named. Shared, so not to be changed.
  */
 export function actorLabels(
   identity: Identity,
@@ -84,7 +86,7 @@ export function actorLabels(
   return remembered(identity, action ?? "actor", labelPrefix, () => {
     const changes = readLabels("actor", identity, labelPrefix);
     const isKnown = Object.values(changes).some((value) => value !== null);
-    if (action !== undefined && isKnown) changes[`${labelPrefix}action`] = action;
+    changes[`${labelPrefix}action`] = isKnown ? action ?? null : null;
     return changes;
   });
 }

@@ -152,9 +152,12 @@ function isAlreadyThere(error: unknown): boolean {
 
 /** The rights that the reference asks for: stop and terminate are patches, unless a stop selects nodes. */
 function verbsOf(request: ControlRequest): Verb[] {
-  const isPatch = request.type === "terminate" ||
+  return ["get", isPatch(request) ? "patch" : "update"];
+}
+
+function isPatch(request: ControlRequest): boolean {
+  return request.type === "terminate" ||
     (request.type === "stop" && (request.nodeFieldSelector ?? "") === "");
-  return ["get", isPatch ? "patch" : "update"];
 }
 
 function labelsOf(
@@ -163,8 +166,8 @@ function labelsOf(
   { labelPrefix }: Naming,
 ): LabelChanges | undefined {
   const labels = actorLabels(caller.identity, ACTIONS[request.type], labelPrefix);
-  const keepsOld = request.type === "stop" || request.type === "terminate";
-  const isKnown = !keepsOld || Object.values(labels).some((value) => value !== null);
+  // A patch of a caller of whom nothing is known leaves the labels of the one before.
+  const isKnown = !isPatch(request) || Object.values(labels).some((value) => value !== null);
   return isKnown ? labels : undefined;
 }
 
