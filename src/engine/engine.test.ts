@@ -233,6 +233,16 @@ describe("a step that waits for an outside job", () => {
     ]);
   });
 
+  test("a message that is set replaces the one before", () => {
+    const story = waiting();
+    for (const message of ["soon", "later"]) {
+      story.ask({ type: "set", nodeFieldSelector: "displayName=wait", message });
+      const shown = Object.values(story.view().status?.nodes ?? {})
+        .find(({ displayName }) => displayName === "wait");
+      expect(shown).toMatchObject({ phase: "Running", message });
+    }
+  });
+
   test("refuses what cannot be done, and changes nothing", () => {
     const story = waiting();
     const before = JSON.stringify(story.view());

@@ -147,7 +147,7 @@ function textAfterSet(
   phase: string,
   user: User | undefined,
 ): string | undefined {
-  if (message !== "") return before === undefined ? message : `${before}; ${message}`;
+  if (message !== "") return message;
   const resumed = phase === "Succeeded" ? resumedBy(user) : undefined;
   return resumed ?? before;
 }
