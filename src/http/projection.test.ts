@@ -22,6 +22,10 @@ test.each<[string, JsonObject]>([
   ["status.nodes.phase", { status: { nodes: {} } }],
   ["spec.templates.name", { spec: { templates: [{ name: "m" }, { name: "n" }] } }],
   ["metadata.labels.a.example/b", { metadata: { labels: { "a.example/b": "1" } } }],
+  ["metadata.labels.a", { metadata: { labels: {} } }],
+  ["-metadata.name,spec,status,metadata.labels.a", {
+    metadata: { labels: { "a.example/b": "1", c: "2" } },
+  }],
   ["-metadata,spec,status.nodes", { status: { phase: "Running" } }],
   ["-", object],
   ["-metadata.labels.a.example/b,spec,status", { metadata: { name: "x", labels: { c: "2" } } }],

@@ -114,9 +114,7 @@ function without(value: Json, node: PathNode): Json {
 function descend(node: PathNode, key: string): PathNode | undefined {
   if (!key.includes(".")) return node.children.get(key);
   let at: PathNode | undefined = node;
-  for (const part of key.split(".")) {
-    at = at.children.get(part);
-    if (at === undefined || at.whole) return at;
-  }
+  // A path that ends within the name is that of another member.
+  for (const part of key.split(".")) at = at?.children.get(part);
   return at;
 }
