@@ -7,7 +7,6 @@ import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid, notFound } from "../../base/problem.ts";
 import {
-  type LabelTerm,
   matchesLabels,
   operatorName,
   parseLabelSelector,
@@ -30,6 +29,7 @@ import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
 import {
+  namedPage,
   pageFrom,
   reducedWorkflow,
   remainingOf,
@@ -80,9 +80,8 @@ export async function listArchived(
   await requireWorkflowList(caller, query.namespace ?? "");
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
   const { namePrefix = "" } = request;
-  if (namePrefix !== "" && request.nameFilter === "Exact") {
-    return await listNamed(deps, query, namePrefix, request);
-  }
+  const name = wholeName(request, query);
+  if (name !== undefined) return await listNamed(deps, query, name, request);
   const page = await pageFrom(deps, start, {
     ...archived(deps, query),
     withoutNodes: true,
@@ -108,25 +107,25 @@ async function listNamed(
   name: string,
   { continue: token, exactTimes }: ArchiveListRequest,
 ): Promise<WorkflowPage> {
-  const { cursor, offset } = parseContinueToken(token);
-  const all = { ...archived(deps, query), withoutNodes: true, limit: 0 };
-  const common = { ...all, maxSize: MAX_PAGE_SIZE };
-  const live = cursor === undefined
-    ? await deps.store.query.list({ ...common, name: { value: name, match: "exact" } })
-    : undefined;
-  const deleted = await deps.store.query.list({
-    ...common,
-    labels: [...common.labels ?? [], nameTerm(name)],
-    ...defined({ continue: cursor }),
-  });
+  const all = { ...archived(deps, query), withoutNodes: true, limit: 0, maxSize: MAX_PAGE_SIZE };
+  const page = await namedPage(deps, parseContinueToken(token), all, name);
   return {
-    items: await rowsOf(deps, [...live?.items ?? [], ...deleted.items].slice(offset), exactTimes),
-    version: live?.version ?? deleted.version,
+    items: await rowsOf(deps, page.items, exactTimes),
+    version: page.version,
     ...defined({
-      continue: continueToken(deleted.continue),
-      isWithoutArchive: live?.isWithoutArchive ?? deleted.isWithoutArchive,
+      continue: continueToken(page.continue),
+      isWithoutArchive: page.isWithoutArchive,
     }),
   };
+}
+
+/** The whole name that is asked for; undefined when it is a part of one, or none. */
+function wholeName(
+  { namePrefix = "", nameFilter }: ArchiveListRequest,
+  { name }: ListQuery,
+): string | undefined {
+  if (namePrefix !== "") return nameFilter === "Exact" ? namePrefix : undefined;
+  return name?.match === "exact" ? name.value : undefined;
 }
 
 /** Rows of a list, made a few at a time. */
@@ -154,10 +153,6 @@ function archived({ settings }: ServiceDeps, query: ListQuery): ListQuery {
     phases: ["Succeeded", "Failed", "Error"],
     ...(labels.length > 0 && { labels }),
   };
-}
-
-function nameTerm(name: string): LabelTerm {
-  return { key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] };
 }
 
 /** Reads an archived workflow. */

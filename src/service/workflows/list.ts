@@ -7,7 +7,7 @@ import { parseWorkflowFieldSelector } from "../../expr/selectors/workflow_field_
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { Turns } from "../../platform/turns.ts";
-import type { Workflow } from "../../spec/manifest.ts";
+import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
@@ -80,7 +80,11 @@ export async function listWorkflows(
   if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   const first = bounded({ ...query, count: showRemaining });
-  let page = await pageFrom(deps, from, first);
+  // Deleted ones have another name in the store.
+  const isNamed = deps.settings.archive && query.name?.match === "exact";
+  let page = await (isNamed
+    ? namedPage(deps, from, first, query.name?.value ?? "")
+    : pageFrom(deps, from, first));
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
@@ -279,6 +283,37 @@ export async function pageFrom(
   // Intentionally without a token: a client that sends offsets calculates with them, and would take ours for the next one.
   delete page.continue;
   return page;
+}
+
+/**
+ * One page of the workflows of a name: the one that still exists, then those that only the archive has, newest first. Only
+ * the latter have pages.
+ */
+export async function namedPage(
+  { store }: Pick<ServiceDeps, "store">,
+  { cursor, offset }: PageStart,
+  { name: _name, ...query }: ListQuery,
+  name: string,
+): Promise<ListPage> {
+  const live = cursor === undefined
+    ? await store.query.list({ ...query, name: { value: name, match: "exact" } })
+    : undefined;
+  const deleted = await store.query.list({
+    ...query,
+    labels: [
+      ...query.labels ?? [],
+      { key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] },
+    ],
+    ...defined({ continue: cursor }),
+  });
+  return {
+    ...deleted,
+    ...defined({
+      version: live?.version,
+      isWithoutArchive: live?.isWithoutArchive ?? deleted.isWithoutArchive,
+    }),
+    items: [...live?.items ?? [], ...deleted.items].slice(offset),
+  };
 }
 
 /** Unfinished workflows by creation, then finished ones by their end; newest first. */

@@ -17,6 +17,8 @@ const STORES: Record<string, () => Promise<{ flag: string; stop(): Promise<unkno
   },
 };
 
+const LISTS = ["/workflows/default", "/archived-workflows"];
+
 /** Whether finished workflows move into an archive of their own at once. */
 const CASES = Object.entries(STORES).flatMap(([name, open]) => [
   { name, open, isBeside: false },
@@ -90,6 +92,10 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
 
   test("a deleted workflow is found by name and uid, listed in rows, and comes back by a retry", async () => {
     const uid = await finished("first", "false");
+    const selected = "listOptions.fieldSelector=metadata.name=first";
+    for (const list of LISTS) {
+      expect(names(await call("GET", `${list}?${selected}`))).toEqual(["first"]);
+    }
     const live = await call("GET", "/workflows/default/first");
     expect(live.metadata.labels["workflows.argoproj.io/workflow-archiving-status"]).toBe(
       "Archived",
@@ -112,6 +118,10 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     const byName = "/archived-workflows?namespace=default&namePrefix=first&nameFilter=Exact";
     expect(names(await call("GET", byName))).toEqual(["first"]);
     expect(names(await call("GET", "/archived-workflows?namePrefix=fir"))).toEqual(["first"]);
+    for (const list of LISTS) {
+      expect(names(await call("GET", `${list}?${selected}`))).toEqual(["first"]);
+      expect(names(await call("GET", `${list}?${selected}&listOptions.limit=1`))).toEqual(["first"]);
+    }
     expect((await call("GET", "/archived-workflows-label-keys")).items).not.toContain(
       "workflows.argoproj.io/archived-name",
     );
