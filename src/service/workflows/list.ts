@@ -82,9 +82,10 @@ export async function listWorkflows(
   const first = bounded({ ...query, count: showRemaining });
   // Deleted ones have another name in the store.
   const isNamed = deps.settings.archive && query.name?.match === "exact";
-  let page = await (isNamed
-    ? namedPage(deps, from, first, query.name?.value ?? "")
-    : pageFrom(deps, from, first));
+  let page =
+    await (isNamed
+      ? namedPage(deps, from, first, query.name?.value ?? "")
+      : pageFrom(deps, from, first));
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };

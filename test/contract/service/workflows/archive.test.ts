@@ -120,7 +120,9 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     expect(names(await call("GET", "/archived-workflows?namePrefix=fir"))).toEqual(["first"]);
     for (const list of LISTS) {
       expect(names(await call("GET", `${list}?${selected}`))).toEqual(["first"]);
-      expect(names(await call("GET", `${list}?${selected}&listOptions.limit=1`))).toEqual(["first"]);
+      expect(names(await call("GET", `${list}?${selected}&listOptions.limit=1`))).toEqual([
+        "first",
+      ]);
     }
     expect((await call("GET", "/archived-workflows-label-keys")).items).not.toContain(
       "workflows.argoproj.io/archived-name",
