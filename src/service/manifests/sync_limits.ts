@@ -1,11 +1,14 @@
 /** Limits of semaphores, kept in config maps. Those of the reference's database are in a config map of the server's own. */
-import type { Caller, Verb } from "../../auth/port.ts";
+import { unrestrictedCaller } from "../../auth/caller.ts";
+import type { Access, Caller, Verb } from "../../auth/port.ts";
 import { invalid, notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { type ConfigMap, DATABASE_LIMITS, ManifestKind } from "../../spec/manifest.ts";
-import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { WORKFLOW } from "../kinds.ts";
 import { readManifest } from "./reads.ts";
 import { changeManifest, createManifest } from "./writes.ts";
+
+const SERVER = unrestrictedCaller();
 
 /** Where limits are kept. */
 export const SyncConfigType = { ConfigMap: "CONFIGMAP", Database: "DATABASE" } as const;
@@ -37,6 +40,7 @@ export async function createSyncLimit(
 ): Promise<SyncLimit> {
   checkLimit(limit);
   await check(deps, caller, ref, "create");
+  checkKey(ref);
   const exists = new Problem(
     ProblemCode.AlreadyExists,
     ref.type === SyncConfigType.Database
@@ -44,8 +48,10 @@ export async function createSyncLimit(
       : "sync limit cannot be created as it already exists",
   );
   if (await findConfigMap(deps, ref) === undefined) {
+    // The config map of the database's limits is the server's own.
+    const maker = ref.type === SyncConfigType.Database ? SERVER : caller;
     try {
-      await createManifest<ConfigMap>(deps, caller, ManifestKind.ConfigMap, ref.namespace, {
+      await createManifest<ConfigMap>(deps, maker, ManifestKind.ConfigMap, ref.namespace, {
         metadata: { name: configMapOf(ref) },
         data: { [ref.key]: String(limit) },
       });
@@ -108,7 +114,7 @@ export async function deleteSyncLimit(
   caller: Caller,
   ref: SyncLimitRef,
 ): Promise<void> {
-  await check(deps, caller, ref, "update");
+  await check(deps, caller, ref, "delete");
   if (ref.type === SyncConfigType.Database) await readConfigMap(deps, ref);
   await change(deps, ref, (data) => {
     const { [ref.key]: _removed, ...rest } = data;
@@ -120,27 +126,50 @@ function checkLimit(limit: number): void {
   if (limit <= 0) throw invalid("limit must be greater than zero");
 }
 
+/** Kubernetes takes no other keys; the database of the reference does. */
+function checkKey({ type, configMap, key }: SyncLimitRef): void {
+  if (type !== SyncConfigType.ConfigMap) return;
+  if (key.length <= 253 && /^[-._a-zA-Z0-9]+$/.test(key) && !/^\.(\.|$)/.test(key)) return;
+  const quoted = JSON.stringify(key);
+  throw invalid(
+    `ConfigMap "${configMap}" is invalid: data[${key}]: Invalid value: ${quoted}: a valid config key must consist of ` +
+      "alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for " +
+      "validation is '[-._a-zA-Z0-9]+')",
+  );
+}
+
 /** The config map that holds a limit. */
 function configMapOf({ type, configMap }: SyncLimitRef): string {
   return type === SyncConfigType.Database ? DATABASE_LIMITS : configMap;
 }
 
+/** Rights to limits of the database are rights to workflows, as in the reference. */
 async function check(
   { settings }: ServiceDeps,
   caller: Caller,
   ref: SyncLimitRef,
   verb: Verb,
 ): Promise<void> {
-  if (ref.type !== SyncConfigType.ConfigMap && settings.syncApi !== true) {
-    throw invalid(`unsupported sync config type: ${ref.type}`);
+  const { type, namespace } = ref;
+  const isDatabase = type !== SyncConfigType.ConfigMap;
+  if (isDatabase && settings.syncApi !== true) {
+    throw invalid(`unsupported sync config type: ${type}`);
   }
-  await requireAccess(caller, {
-    verb,
+  // Without a limit the config map stays.
+  const needed = verb === "delete" && !isDatabase ? "update" : verb;
+  const access: Access = isDatabase ? { verb, resource: WORKFLOW.resource, namespace } : {
+    verb: needed,
     group: "",
     resource: "configmaps",
-    namespace: ref.namespace,
-    ...(verb !== "create" && { name: configMapOf(ref) }),
-  });
+    namespace,
+    ...(verb !== "create" && { name: ref.configMap }),
+  };
+  if (await caller.may(access)) return;
+  const what = isDatabase ? "database sync limit" : "configmaps";
+  throw new Problem(
+    ProblemCode.PermissionDenied,
+    `Permission denied, you are not allowed to ${needed} ${what} in namespace "${namespace}".`,
+  );
 }
 
 async function readConfigMap(deps: ServiceDeps, ref: SyncLimitRef): Promise<ConfigMap> {

@@ -1,6 +1,16 @@
 /** Semaphore limits that are not in a config map: off unless the server is told to accept them. */
 import { afterEach, expect, test } from "vitest";
 import { startInstance } from "../../../support/api_server.ts";
+import { tokenCallers } from "../../../support/token_callers.ts";
+
+const CALLERS = tokenCallers(
+  ["flows", "maps"],
+  `
+rules:
+  - { subjects: [flows], namespaces: [n], resources: [workflows], verbs: [create, get, update, delete] }
+  - { subjects: [maps], namespaces: [n], apiGroups: [""], resources: [configmaps], verbs: [create, get, update] }
+`,
+);
 
 type Instance = Awaited<ReturnType<typeof startInstance>>;
 let instance: Instance;
@@ -13,10 +23,16 @@ async function start(syncApi: boolean): Promise<void> {
   });
 }
 
-async function send(method: string, path: string, body?: object) {
+async function send(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+) {
   const response = await instance.fetch(
     new Request(`http://app/api/v1/sync/n${path}`, {
       method,
+      headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }),
   );
@@ -29,6 +45,20 @@ test("are refused by default", async () => {
     status: 400,
     body: { message: "unsupported sync config type: DATABASE" },
   });
+});
+
+test("of a config map have a key that Kubernetes takes", async () => {
+  await start(true);
+  for (const key of ["", "a b", "..a", ".", "a/b", "a".repeat(254)]) {
+    expect(await send("POST", "", { cmName: "c", key, limit: 1 })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining("a valid config key must consist of") },
+    });
+  }
+  for (const key of ["a", ".a", "A_b-c.d"]) {
+    expect(await send("POST", "", { cmName: "c", key, limit: 1 })).toMatchObject({ status: 200 });
+  }
+  expect(await send("POST", "", { type: 1, key: "a b", limit: 1 })).toMatchObject({ status: 200 });
 });
 
 test("are made, read, changed and removed; each once", async () => {
@@ -53,4 +83,42 @@ test("are made, read, changed and removed; each once", async () => {
   expect(await send("GET", "/k?type=1")).toEqual({ status: 200, body: { ...limit, limit: 5 } });
   expect(await send("DELETE", "/k?type=1")).toEqual({ status: 200, body: {} });
   expect(await send("GET", "/k?type=1")).toMatchObject(missing);
+});
+
+test("of the database need rights to workflows, others rights to config maps", async () => {
+  instance = await startInstance({
+    gatekeeper: CALLERS.gatekeeper,
+    settings: { authRequired: true, syncApi: true },
+  });
+  const asked = (subject: string, type: number, cmName: string) => {
+    const headers = { authorization: CALLERS.tokenOf(subject) };
+    const query = `?type=${type}&cmName=${cmName}`;
+    return Promise.all([
+      send("POST", "", { type, cmName, key: "k", limit: 1 }, headers),
+      send("GET", `/k${query}`, undefined, headers),
+      send("PUT", "/k", { type, cmName, limit: 2 }, headers),
+      send("DELETE", `/k${query}`, undefined, headers),
+    ]);
+  };
+  const refusals = (verbs: string[], what: string) =>
+    verbs.map((verb) => ({
+      status: 403,
+      body: {
+        code: 7,
+        message: `Permission denied, you are not allowed to ${verb} ${what} in namespace "n".`,
+      },
+    }));
+  expect(await asked("flows", 0, "c")).toEqual(
+    refusals(["create", "get", "update", "update"], "configmaps"),
+  );
+  expect(await asked("maps", 1, "")).toEqual(
+    refusals(["create", "get", "update", "delete"], "database sync limit"),
+  );
+  for (const [subject, type, cmName] of [["flows", 1, ""], ["maps", 0, "c"]] as const) {
+    const headers = { authorization: CALLERS.tokenOf(subject) };
+    expect(await send("POST", "", { type, cmName, key: "k", limit: 1 }, headers))
+      .toMatchObject({ status: 200 });
+    expect(await send("DELETE", `/k?type=${type}&cmName=${cmName}`, undefined, headers))
+      .toMatchObject({ status: 200 });
+  }
 });
