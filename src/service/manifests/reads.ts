@@ -128,7 +128,8 @@ export async function listManifests<T extends ManifestObject>(
   request: ManifestListRequest,
 ): Promise<ManifestPage<T>> {
   const labels = parseLabelSelector(request.labelSelector ?? "");
-  const fields = parseObjectFields(request.fieldSelector ?? "");
+  const isClusterWide = kind === "ClusterWorkflowTemplate";
+  const fields = parseObjectFields(request.fieldSelector ?? "", isClusterWide);
   const { namespace } = request;
   await requireManifestAccess(caller, "list", kind, namespace);
   const page = await deps.store.manifests.list(kind, {
@@ -183,10 +184,10 @@ export function listedObject<T extends ManifestObject>(
  * Reads a field selector of objects that can be selected only by name and namespace.
  * @throws {Problem} InvalidArgument for any other field
  */
-export function parseObjectFields(text: string): FieldTerm[] {
+export function parseObjectFields(text: string, isClusterWide = false): FieldTerm[] {
   const terms = parseFieldSelector(text);
   for (const { field } of terms) {
-    if (field !== "metadata.name" && field !== "metadata.namespace") {
+    if (field !== "metadata.name" && (isClusterWide || field !== "metadata.namespace")) {
       throw invalid(`field label not supported: ${field}`);
     }
   }

@@ -47,7 +47,7 @@ export async function createManifest<T extends ManifestObject>(
   const { name: given = "", generateName: base = "" } = object.metadata;
   for (let attempt = 1;; attempt++) {
     const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
-    const { namespace: _own, ...rest } = object.metadata;
+    const { namespace: _own, deletionTimestamp: _deleted, ...rest } = object.metadata;
     const metadata: ObjectMeta = {
       ...rest,
       name,
@@ -93,8 +93,10 @@ export async function updateManifest<T extends ManifestObject>(
   }
   if (version !== stored.metadata.resourceVersion) throw objectModified(deps, resource, name);
   const { uid, creationTimestamp, generation = 1 } = stored.metadata;
+  // Only a deletion says when it was asked for.
+  const { deletionTimestamp: _deleted, ...given } = object.metadata;
   const metadata: ObjectMeta = {
-    ...object.metadata,
+    ...given,
     ...defined({ namespace: place, uid, creationTimestamp }),
     generation: generation + 1,
   };

@@ -309,7 +309,29 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect(updated.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
     expect((await send(`${path}/t`, put({ template: changed }))).status).toBe(409);
     expect((await send(`${path}/other`, put({ template: changed }))).status).toBe(400);
+    const { resourceVersion } = updated.metadata;
+    const leaving = {
+      ...made.metadata,
+      resourceVersion,
+      deletionTimestamp: "2020-01-01T00:00:00Z",
+    };
+    const kept = await json(
+      send(`${path}/t`, put({ template: { ...template, metadata: leaving } })),
+    );
+    expect(kept.metadata).not.toHaveProperty("deletionTimestamp");
+    const again = { ...template, metadata: { ...leaving, name: "again" } };
+    expect((await json(send(path, post({ template: again })))).metadata)
+      .not.toHaveProperty("deletionTimestamp");
     expect(await json(send(`${path}/t`, { method: "DELETE" }))).toEqual({});
+  });
+
+  test("a field selector of a kind without namespaces names none", async () => {
+    const list = "/api/v1/cluster-workflow-templates?listOptions.fieldSelector=metadata.";
+    expect((await send(`${list}name=x`)).status).toBe(200);
+    expect(await json(send(`${list}namespace=x`))).toMatchObject({
+      code: 3,
+      message: "field label not supported: metadata.namespace",
+    });
   });
 
   test("probes and the description need no credentials", async () => {
