@@ -79,6 +79,7 @@ export async function updateManifest<T extends ManifestObject>(
   const resource = MANIFEST_RESOURCES[kind];
   const place = placeOf(kind, object, namespace);
   const name = object.metadata.name ?? "";
+  await requireRead(caller, kind, place ?? "", name);
   await requireManifestAccess(caller, "update", kind, place ?? "", name);
   checkMetadata(deps, resource, object.metadata);
   const stored = await readManifest<T>(deps, kind, place ?? "", name);
@@ -132,6 +133,7 @@ export async function deleteManifest(
   request: DeleteRequest,
 ): Promise<void> {
   const resource = MANIFEST_RESOURCES[kind];
+  await requireRead(caller, kind, namespace, name);
   await requireManifestAccess(caller, "delete", kind, namespace, name);
   for (let attempt = 1;; attempt++) {
     const stored = name === "" ? undefined : await deps.store.manifests.get(kind, namespace, name);
@@ -152,6 +154,16 @@ export async function deleteManifest(
     }
     if (attempt === NAME_ATTEMPTS) throw objectModified(deps, resource, name);
   }
+}
+
+/** Whoever changes or removes a cron workflow needs the right to read it, as in the reference. */
+async function requireRead(
+  caller: Caller,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  if (kind === "CronWorkflow") await requireManifestAccess(caller, "get", kind, namespace, name);
 }
 
 /** The namespace that an object is stored in; undefined for a kind of the whole cluster. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Instance, startInstance } from "../../support/api_server.ts";
 import { tokenCallers } from "../../support/token_callers.ts";
 
-const SUBJECTS = ["reader", "one", "watchman", "guest", "admin", "nobody"];
+const SUBJECTS = ["reader", "one", "watchman", "guest", "admin", "nobody", "clerk"];
 const CALLERS = tokenCallers(
   SUBJECTS,
   `
@@ -13,6 +13,7 @@ rules:
   - { subjects: [one], namespaces: [team], resources: [workflows], resourceNames: [mine], verbs: ["*"] }
   - { subjects: [watchman], namespaces: ["*"], resources: [system], verbs: [get] }
   - { subjects: [guest], namespaces: [lab], resources: ["*"], verbs: [get] }
+  - { subjects: [clerk], namespaces: [lab], resources: [cronworkflows], verbs: [update, delete] }
   - { subjects: [admin], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
 `,
 );
@@ -128,5 +129,30 @@ describe("the caller's own rights", () => {
     const response = await ask("reader", "access/team?resource=workflow");
     expect(response.status).toBe(400);
     expect(await response.text()).toContain("known are workflows, workflowtemplates");
+  });
+});
+
+test.each(["PUT", "DELETE"])("%s of a cron workflow needs the right to read it", async (method) => {
+  const response = await instance.fetch(
+    new Request("http://127.0.0.1/api/v1/cron-workflows/lab/nightly", {
+      method,
+      headers: { authorization: CALLERS.tokenOf("clerk") },
+      ...(method === "PUT" && {
+        body: JSON.stringify({
+          cronWorkflow: {
+            metadata: { name: "nightly", resourceVersion: "1" },
+            spec: {
+              schedules: ["0 0 * * *"],
+              workflowSpec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
+            },
+          },
+        }),
+      }),
+    }),
+  );
+  expect(await response.json()).toEqual({
+    code: 7,
+    message: 'cronworkflows.argoproj.io "nightly" is forbidden: User "clerk" cannot get resource ' +
+      '"cronworkflows" in API group "argoproj.io" in the namespace "lab"',
   });
 });
