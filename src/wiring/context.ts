@@ -5,9 +5,12 @@ import type { Metrics } from "../platform/metrics.ts";
 import type { Traces } from "../platform/traces/span.ts";
 import type { Seat } from "../processes/seat.ts";
 import type { Naming } from "../spec/naming.ts";
+import type { ReadSettings } from "./setting.ts";
 
 export interface ServerContext {
   config: Config;
+  /** Those of `config` that another layer reads. */
+  settings: ReadSettings;
   log: Logger;
   metrics: Metrics;
   /** Where it listens, as a URL without a slash at the end. */

@@ -3,7 +3,6 @@ import type { Archive } from "../archive/port.ts";
 import { openPostgresArchive } from "../archive/postgres/archive.ts";
 import { hasSqliteArchive, openSqliteArchive } from "../archive/sqlite/archive.ts";
 import type { Host } from "../actors/host.ts";
-import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import { archivePlace } from "../platform/archive_place.ts";
 import type { Config } from "../platform/config.ts";
 import type { History } from "../service/deps.ts";
@@ -74,13 +73,12 @@ function openArchive(config: Config): Archive | undefined {
 
 /** Moves finished workflows until the server begins to stop. */
 export function startMoving(
-  { config, log, closing }: ServerContext,
+  { config, settings, log, closing }: ServerContext,
   { store, clock }: Storage,
   { archive, metrics }: OpenHistory,
-  { host, isKept, archiveSelector }: {
+  { host, isKept }: {
     host: Host;
     isKept: (labels: Record<string, string>) => boolean;
-    archiveSelector: LabelTerm[];
   },
 ): void {
   const { keepFinished, keepFailed } = config;
@@ -88,7 +86,7 @@ export function startMoving(
     naming: namingOf(config),
     indexParameters: new Set(listOf(config.archiveIndexParameters)),
     keepMs: { Succeeded: keepFinished, Failed: keepFailed, Error: keepFailed },
-    selector: archiveSelector,
+    selector: settings.archiveSelector,
     isKept,
     ...(config.store.startsWith(SQLITE) && { restShare: EMBEDDED_REST }),
     // As long as its object is in the cluster, the object shows how it is.

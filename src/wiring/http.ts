@@ -1,7 +1,7 @@
 /** Puts together what answers requests: the API, and the calls of pods. */
 import { hostname } from "node:os";
 import { createApp } from "../http/app.ts";
-import { createOriginRule, type HostRule, parseOrigins } from "../http/origin.ts";
+import { createOriginRule, type HostRule } from "../http/origin.ts";
 import { createRateLimiter } from "../http/rate_limit.ts";
 import { ROUTES } from "../http/routes/all.ts";
 import { mountCallbackPages } from "../http/routes/callback_pages.ts";
@@ -19,7 +19,7 @@ const TASK_PATH = "/api/v1/tasks/";
 
 /** @param callback answers the calls of pods; absent where no pods run */
 export function createHandler(
-  { config, log, metrics, closing, seat }: ServerContext,
+  { config, settings, log, metrics, closing, seat }: ServerContext,
   { store, clock, writesRefused }: Storage,
   { service, access: { gatekeeper, sso }, callback }: {
     service: ServiceDeps;
@@ -39,7 +39,7 @@ export function createHandler(
     maxUploadBytes: config.maxUploadBytes,
     bodyTimeoutMs: config.bodyTimeout,
     origin: createOriginRule({
-      allowed: parseOrigins(config.accessControlAllowOrigin),
+      allowed: settings.origins,
       hosts: allowedHosts(config),
     }),
     ready: () => store.ping(),

@@ -5,7 +5,6 @@ import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { VERSION } from "../base/version.ts";
 import type { Executor } from "../executors/port.ts";
-import type { LabelTerm } from "../expr/selectors/label_selector.ts";
 import { KubeClient } from "../kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../kubernetes/kube_config.ts";
 import { findMissingRights, type MissingRight } from "../kubernetes/needed_rights.ts";
@@ -15,7 +14,6 @@ import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import { createCallbackCount } from "../service/callbacks/metrics.ts";
-import { parseRetention } from "../archive/retention.ts";
 import { defined } from "../base/defined.ts";
 import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
@@ -28,7 +26,6 @@ import { OlderWaits } from "../service/workflows/older_waits.ts";
 import { DurationEstimates } from "../service/workflows/duration_estimates.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { WatchHub } from "../service/workflows/watch_hub.ts";
-import { readSetting } from "./setting.ts";
 import type { Access } from "./access.ts";
 import { listOf, namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
@@ -42,8 +39,6 @@ export interface ServiceParts {
   callbacks: CallbackUrls;
   webhooks: Webhooks;
   callerOf: Access["callerOf"];
-  /** Labels of the workflows that the archive has. */
-  archiveSelector: LabelTerm[];
   /** Absent if the store is the archive too. */
   history: History | undefined;
 }
@@ -59,14 +54,13 @@ export async function createService(
     callbacks,
     webhooks,
     callerOf,
-    archiveSelector,
     history,
   }: ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
   const naming = namingOf(config);
   const runsPods = config.executor === "kubernetes";
-  const settings = settingsOf(config, archiveSelector);
+  const settings = settingsOf(context);
   const looked = { host, store, clock, settings, workflows, ...defined({ history }) };
   return {
     ...looked,
@@ -123,7 +117,7 @@ async function missingRights(config: Config): Promise<MissingRight[]> {
   });
 }
 
-function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettings {
+function settingsOf({ config, settings }: ServerContext): ServiceSettings {
   return {
     naming: namingOf(config),
     build: buildFacts(),
@@ -138,11 +132,8 @@ function settingsOf(config: Config, archiveSelector: LabelTerm[]): ServiceSettin
     syncApi: config.syncApi,
     webhookAdminNamespace: config.webhookAdminNamespace,
     userNamespace: config.userNamespace,
-    archiveSelector,
-    archiveRetention: readSetting(
-      "--archive-retention",
-      () => parseRetention(config.archiveRetention),
-    ),
+    archiveSelector: settings.archiveSelector,
+    archiveRetention: settings.archiveRetention,
     archiveIndexParameters: listOf(config.archiveIndexParameters),
     authRequired: !config.authMode.includes("server"),
   };

@@ -8,7 +8,7 @@ import { defined } from "../base/defined.ts";
 import { replicaName } from "../base/replica_name.ts";
 import { observeWork } from "../base/work.ts";
 import type { Executor } from "../executors/port.ts";
-import { matchesLabels, parseLabelSelector } from "../expr/selectors/label_selector.ts";
+import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import { systemIds } from "../platform/ids.ts";
@@ -32,7 +32,7 @@ import { runRetention } from "../service/history/retention.ts";
 import { sweepArchive } from "../service/workflows/archive_sweep.ts";
 import { createWorkflowSource } from "../service/workflows/source.ts";
 import type { Store } from "../store/port.ts";
-import { readSetting } from "./setting.ts";
+import { readSettings } from "./setting.ts";
 import { createAbout } from "./about.ts";
 import { openAccess } from "./access.ts";
 import { createHost } from "./actors.ts";
@@ -82,6 +82,7 @@ export async function startSystem(
   stop: AbortSignal,
   { address, seat }: { address: string; seat?: Seat | undefined },
 ): Promise<System> {
+  const settings = readSettings(config);
   const closing = new AbortController();
   const metrics = createMetrics();
   const replica = replicaName(hostname(), process.pid, machineMark(), systemIds.suffix(4));
@@ -94,6 +95,7 @@ export async function startSystem(
   });
   const context: ServerContext = {
     config,
+    settings,
     log,
     address,
     metrics,
@@ -118,7 +120,7 @@ async function openParts(
   stop: AbortSignal,
   onFailure: (close: () => unknown) => void,
 ): Promise<Omit<System, "closing" | "traces">> {
-  const { config, replica, seat } = context;
+  const { config, settings, replica, seat } = context;
   startWatchdog(context);
   collectWhenIdle({ clock: systemClock, cpuMs }, context.closing);
   await seat?.join(replica);
@@ -137,16 +139,12 @@ async function openParts(
   const workflows = createWorkflowSource(whole.store, systemClock);
   const { executor, artifacts, callback } = await openTasks(context, storage, workflows);
   onFailure(() => executor.close());
-  const archiveSelector = readSetting(
-    "--archive-selector",
-    () => parseLabelSelector(config.archiveSelector),
-  );
   const about = createAbout(context, storage);
   const callbacks = openCallbacks(context, storage);
   const webhooks = await openWebhooks(context, storage);
   const tasks = { executor, artifacts, callbacks, webhooks };
   const isKept = (labels: Record<string, string>) =>
-    config.archive && config.archiveDeleted && matchesLabels(archiveSelector, labels);
+    config.archive && config.archiveDeleted && matchesLabels(settings.archiveSelector, labels);
   const host = createHost(context, storage, {
     ...tasks,
     isKept,
@@ -156,12 +154,12 @@ async function openParts(
   onFailure(() => host.halt());
   await leaveForEnded(store.membership, context.log);
   await host.start();
-  const parts = { ...tasks, host, workflows, callerOf, archiveSelector, history };
+  const parts = { ...tasks, host, workflows, callerOf, history };
   const service = await createService(context, whole, parts);
   onFailure(() => service.watches.close());
   const handler = createHandler(context, storage, { service, access, callback });
   if (history !== undefined) {
-    startMoving(context, storage, history, { host, isKept, archiveSelector });
+    startMoving(context, storage, history, { host, isKept });
   }
   const background = await startBackground(context, storage, service, stop);
   const archive = history?.archive;

@@ -3,30 +3,25 @@ import { join } from "node:path";
 import process from "node:process";
 import { createArtifactStore } from "../artifacts/artifact_store.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
-import { parseRepository } from "../artifacts/repository_setting.ts";
 import { type OpenedExecutor, openExecutor } from "../executors/open_executor.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "../expr/templates/contexts.ts";
-import { type Config, CONFIG_TABLE } from "../platform/config.ts";
+import { CONFIG_TABLE } from "../platform/config.ts";
 import { createStoredConfig } from "../service/manifests/stored_config.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { createUnwantedPods } from "../service/workflows/unwanted_pods.ts";
-import { readSetting } from "./setting.ts";
 import { listOf, namingOf, type ServerContext } from "./context.ts";
+import { workFolder } from "./setting.ts";
 import type { Storage } from "./storage.ts";
 
 /** Executors and artifacts; `http` and `data` templates run in this process, the others as `--executor` says. */
 export async function openTasks(
-  { config, log, metrics }: ServerContext,
+  { config, settings, log, metrics }: ServerContext,
   { store, clock }: Storage,
   workflows: WorkflowSource,
 ): Promise<OpenedExecutor & { artifacts: ArtifactStore }> {
-  const dir = workFolder(config);
   const source = createStoredConfig(store);
   const artifacts = createArtifactStore({
-    repository: readSetting(
-      "--artifacts",
-      () => parseRepository(config.artifacts || join(dir, "artifacts")),
-    ),
+    repository: settings.repository,
     keys: config.artifactKeys,
     config: source,
     allowLocalGit: config.executor === "process",
@@ -35,7 +30,7 @@ export async function openTasks(
   const { namespace, instance, helperImage, callbackUrl, workflowServiceAccount } = config;
   const opened = await openExecutor({
     kind: config.executor,
-    dir: join(dir, "tasks"),
+    dir: join(workFolder(config), "tasks"),
     containerAllow: config.containerAllow,
     maxArtifactBytes: config.maxArtifactBytes,
     config: source,
@@ -61,9 +56,4 @@ export async function openTasks(
     },
   });
   return { ...opened, artifacts };
-}
-
-/** Folder for tasks and artifacts on this machine. */
-function workFolder({ store, workDir }: Config): string {
-  return store.startsWith("sqlite:") ? store.slice("sqlite:".length) : workDir;
 }

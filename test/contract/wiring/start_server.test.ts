@@ -79,6 +79,7 @@ describe("startServer", () => {
     ["a repository", { artifacts: "gcs://b" }, /^--artifacts: Artifact repository "gcs:\/\/b"/],
     ["a selector", { archiveSelector: "a in (" }, /^--archive-selector: unable to parse/],
     ["a retention", { archiveRetention: "some day" }, /^--archive-retention: retention rule/],
+    ["origins", { accessControlAllowOrigin: "foo" }, /^--access-control-allow-origin: "foo" is no/],
     ["a file of keys", { callbackKeys: "/no/keys" }, /^--callback-keys: \/no\/keys: ENOENT/],
     [
       "a file of tokens",
@@ -90,6 +91,12 @@ describe("startServer", () => {
     const error = await started.then(() => undefined, (cause: unknown) => cause);
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as ConfigError).message).toMatch(message);
+  });
+
+  test("a text that can't be read is told although the store cannot be reached", async () => {
+    const store = `redis://127.0.0.1:${await freePort()}`;
+    const options = { port: 0, store, executor: "none", archiveRetention: "some day" } as const;
+    await expect(startServer(options)).rejects.toThrow(/^--archive-retention/);
   });
 
   test("a failed start leaves neither its port nor its store", async () => {
