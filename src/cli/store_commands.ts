@@ -1,7 +1,7 @@
 /** Commands about stores themselves: copy, export, import. They work on the store, without a server. */
 import process from "node:process";
 import { type Command, Option } from "commander";
-import { maskUrl } from "../platform/log.ts";
+import { maskUrl } from "../base/masked_url.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import { example, UsageError } from "./context.ts";
 import { Progress } from "./migrate/progress.ts";

@@ -143,8 +143,15 @@ test("parseConfig() wants a port that several processes know", () => {
   ]);
 });
 
-test("describeConfig() names every setting with its variable", () => {
+test("parseConfig() shows no password of a wrong address", () => {
+  expect(problemsOf(["--store=rediss//x://user:pw@host"])).toEqual([
+    '--store is "rediss//x://user:***@host", expected sqlite:FOLDER, redis://… or memory:',
+  ]);
+});
+
+test("describeConfig() names every setting with its variable, and a default only if there is one", () => {
   const text = describeConfig();
+  expect(text).not.toMatch(/Default ;|0ms/);
   for (const row of Object.values(CONFIG_TABLE)) expect(text).toContain(`SLUICE_${row.env}`);
 });
 

@@ -4,6 +4,7 @@
  */
 import { errorText } from "../base/error_text.ts";
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
+import { maskUrl } from "../base/masked_url.ts";
 import { parseAddressRules } from "./address_rules.ts";
 import { archivePlace } from "./archive_place.ts";
 import { LogLevel } from "./log_level.ts";
@@ -783,7 +784,9 @@ export function flagText(name: keyof Config, value: unknown): string {
 export function describeConfig(): string {
   return configRows().map(({ flag, value, fallback, variable, doc }) =>
     `  ${[flag, value].join(" ").trimEnd()}\n` +
-    `      ${doc}.\n      Default ${fallback}; variable ${variable}`
+    `      ${doc}.\n      ${
+      fallback === "" ? "Variable" : `Default ${fallback}; variable`
+    } ${variable}`
   ).join("\n");
 }
 
@@ -852,7 +855,7 @@ function splitOnce(text: string, separator: string): [string, string | undefined
 function decode(row: Row, texts: string[], source: string, problems: string[]): unknown {
   const text = texts[0] ?? "";
   const wrong = (expected: string, got = text) => {
-    problems.push(`${source} is "${withoutPassword(got)}", expected ${expected}`);
+    problems.push(`${source} is "${maskUrl(got)}", expected ${expected}`);
     return row.default;
   };
   switch (row.type) {
@@ -889,11 +892,6 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
 }
 
 const DAY_MS = 86_400_000;
-/** A URL of whatever kind without what stands between scheme and host. */
-function withoutPassword(text: string): string {
-  return text.replace(/:\/\/.*@/s, "://***@");
-}
-
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 function durationMs(text: string): number {
@@ -901,9 +899,9 @@ function durationMs(text: string): number {
   return match ? Number(match[1]) * (UNIT_MS[match[2] ?? ""] ?? NaN) : NaN;
 }
 
-/** A duration as a person writes it: 7d, 90s, 500ms. */
+/** A duration as a person writes it: 7d, 90s, 500ms, 0s. */
 function durationText(ms: number): string {
-  const [unit = "ms", size = 1] =
+  const [unit = "s", size = 1] =
     Object.entries(UNIT_MS).findLast(([, size]) => ms >= size && ms % size === 0) ?? [];
   return `${ms / size}${unit}`;
 }

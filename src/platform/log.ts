@@ -27,15 +27,6 @@ const SECRET_FIELDS = [
 ];
 
 /**
- * Masks the password of a URL, for messages and logs; without a colon, all that stands before the host may be one. It ends
- * at the last `@`: whoever forgets to percent-encode a `/` in it has a wrong URL, which is shown all the same.
- */
-export function maskUrl(url: string): string {
-  return url.replace(/^([a-z][a-z0-9+.-]*:\/\/(?:[^@:]*:)?).*@/is, "$1***@")
-    .replace(/([?&]\w*password=)[^&#]*/gi, "$1***");
-}
-
-/**
  * What a line says that tells of something that can't be reached; undefined for any other line. While that lasts, everybody
  * who needs it says so with every try.
  */

@@ -1,8 +1,9 @@
 /** Opens the store that the configuration names. */
 import { errorText } from "../base/error_text.ts";
+import { maskUrl } from "../base/masked_url.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
-import { type Logger, maskUrl } from "../platform/log.ts";
+import type { Logger } from "../platform/log.ts";
 import { Seldom } from "../platform/seldom.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { openMemoryStore } from "./memory/store.ts";

@@ -1,7 +1,7 @@
 /** What a log line may show of the configuration. */
+import { maskUrl } from "../base/masked_url.ts";
 import { archivePlace } from "../platform/archive_place.ts";
 import { type Config, CONFIG_TABLE } from "../platform/config.ts";
-import { maskUrl } from "../platform/log.ts";
 
 /** The configuration without secrets: those of the table that are one, and the passwords of all URLs. */
 export function shownConfig(config: Config): Record<string, unknown> {

@@ -1,6 +1,6 @@
 /** A store in Redis as the source or the target of a copy. */
 import { Problem, ProblemCode } from "../../../base/problem.ts";
-import { maskUrl } from "../../../platform/log.ts";
+import { maskUrl } from "../../../base/masked_url.ts";
 import {
   type CopyPlan,
   inBatches,
