@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { invalid, unavailable } from "../base/problem.ts";
+import { invalid, Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { createLogger } from "./log.ts";
 
 test("createLogger() hides fields that may hold a secret", () => {
@@ -9,6 +9,16 @@ test("createLogger() hides fields that may hold a secret", () => {
   expect(lines).toHaveLength(1);
   expect(lines[0]).toContain("got it");
   expect(lines[0]).not.toContain("abc");
+});
+
+test("createLogger() says the cause of an error once", () => {
+  const lines: string[] = [];
+  const log = createLogger("info", { write: (line: string) => void lines.push(line) });
+  const cause = new Error("offline");
+  const err = new Problem(ProblemCode.Unavailable, "Redis is away: offline", { cause });
+  log.warn({ err }, "in trouble");
+  const { message, cause: shown } = JSON.parse(lines[0] ?? "").err;
+  expect([message, shown.message]).toEqual(["Redis is away: offline", "offline"]);
 });
 
 test("createLogger() writes once what can't be reached, however many try", () => {

@@ -76,6 +76,8 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
       paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
       censor: "[hidden]",
     },
+    // The other serializer repeats the cause's text in the message, where a Problem has it already.
+    serializers: { err: pino.stdSerializers.errWithCause },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
