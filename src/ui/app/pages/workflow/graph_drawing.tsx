@@ -8,6 +8,7 @@ import type { Graph, GraphNode } from "../../model/graph.ts";
 import type { LayoutAnswer } from "../../model/layout.ts";
 import { type Look, wordOf } from "../../model/phases.ts";
 import { pathTo, type TreeItem } from "../../model/tree.ts";
+import { fitText, measureAs } from "../../parts/fit_text.ts";
 import { LOOK_PATHS, TickBox } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
 import type { Area } from "./pan_zoom.ts";
@@ -17,6 +18,13 @@ import type { ViewProps } from "./view_props.ts";
 const WIDTH = 176;
 const HEIGHT = 46;
 const JOINT = 10;
+/** Where the words of a step begin, and what stays free behind them. */
+const WORDS_FROM = 34;
+const WORDS_TO = WIDTH - 8;
+const TICK_FROM = WIDTH - 26;
+/** As the style sheet has them. */
+const TITLE = measureAs("550 13px");
+const NOTE = measureAs("11.5px");
 const STEP = { width: WIDTH, height: HEIGHT };
 
 /** Sizes for the layout, px. */
@@ -165,8 +173,17 @@ interface StepProps extends Placed {
 
 function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Element {
   const { x, y } = place;
-  if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
+  const hasTick = isChosen !== undefined;
+  const title = useMemo(
+    () => fitText(node.title, (hasTick ? TICK_FROM : WORDS_TO) - WORDS_FROM, TITLE),
+    [node.title, hasTick],
+  );
   const note = noteOf(node);
+  const line = useMemo(
+    () => fitText(note === "" ? wordOf(node.look) : note, WORDS_TO - WORDS_FROM, NOTE),
+    [note, node.look],
+  );
+  if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
   const words = [node.title, wordOf(node.look), note].filter((text) => text !== "").join(", ");
   return (
     <g
@@ -187,11 +204,9 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
         transform={`translate(10 ${HEIGHT / 2 - 8})`}
         d={LOOK_PATHS[node.look]}
       />
-      <text class="title" x={34} y={19}>{shortened(node.title, 20)}</text>
-      <text class="note" x={34} y={35}>
-        {shortened(note === "" ? wordOf(node.look) : note, 24)}
-      </text>
-      {isChosen !== undefined && <TickBox x={WIDTH - 22} y={7} isChosen={isChosen} />}
+      <text class="title" x={WORDS_FROM} y={19}>{title}</text>
+      <text class="note" x={WORDS_FROM} y={35}>{line}</text>
+      {hasTick && <TickBox x={WIDTH - 22} y={7} isChosen={isChosen} />}
     </g>
   );
 }
@@ -199,16 +214,6 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
 function noteOf({ counts, kind, node }: GraphNode): string {
   if (kind === "retry") return TEXTS.workflow.attempts(node?.children?.length ?? 0);
   return counts.map(([look, count]) => `${count} ${wordOf(look)}`).join(", ");
-}
-
-/** The whole name stands in the tip, in the panel and in the tree. */
-function shortened(text: string, most: number): string {
-  const letters = [...text];
-  return letters.length <= most
-    ? text
-    : `${letters.slice(0, Math.ceil(most * 0.6)).join("")}…${
-      letters.slice(-Math.floor(most * 0.4) + 1).join("")
-    }`;
 }
 
 function itemsById(tree: readonly TreeItem[], found = new Map<string, TreeItem>()) {
