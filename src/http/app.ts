@@ -31,13 +31,15 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   mountProbes(app, deps);
   mountDescription(app, routes, deps.service.settings.build.version);
   if (deps.argoUiDir !== undefined) mountArgoUi(app, deps.argoUiDir);
-  deps.pages?.(app);
+  const missingPage = deps.pages?.(app);
   const table = tableOf(deps, routes);
   refuseOtherMethods(app, routes);
   app.notFound((c) => {
     const { path } = c.env.target;
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
-    return c.json({ code: 5, message: "Not Found" }, 404);
+    return missingPage !== undefined && c.req.header("accept")?.includes("text/html") === true
+      ? missingPage(c)
+      : c.json({ code: 5, message: "Not Found" }, 404);
   });
   app.onError((error, c) => {
     logDefect(error, deps, c.req.raw, c.env);

@@ -1,11 +1,14 @@
 /** What the HTTP application gets: the service, authentication and bounds. */
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import type { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import type { RequestEnv } from "./every_request.ts";
 import type { OriginRule } from "./origin.ts";
 import type { RateLimiter } from "./rate_limit.ts";
+
+/** Answers with a page that says that there is none. */
+export type MissingPage = (c: Context<{ Bindings: RequestEnv }>) => Promise<Response>;
 
 export interface AppDeps {
   service: ServiceDeps;
@@ -35,6 +38,6 @@ export interface AppDeps {
   seat?: { process: number; metricsPage: () => Promise<string> };
   /** Folder with built pages of the reference. Absent: there are none. */
   argoUiDir?: string;
-  /** Adds the pages. Absent: there are none. */
-  pages?: (app: Hono<{ Bindings: RequestEnv }>) => void;
+  /** Adds the pages, and gives that for people who open an address where nothing is. Absent: there are none. */
+  pages?: (app: Hono<{ Bindings: RequestEnv }>) => MissingPage;
 }

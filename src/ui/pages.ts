@@ -2,8 +2,9 @@
  * The pages that people see in a browser. The server sends a shell, and a script fills it: a client of the public API like any
  * other. The shell shows nothing of what is stored, and needs no credential.
  */
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { getCookie } from "hono/cookie";
+import type { MissingPage } from "../http/deps.ts";
 import type { RequestEnv } from "../http/every_request.ts";
 import { PAGES } from "./app/paths.ts";
 import { type AssetSource, serveAsset } from "./assets.ts";
@@ -26,28 +27,31 @@ export interface PagesOptions extends SsoPagesOptions {
   assets: AssetSource;
 }
 
-/** Adds the pages. */
-export function mountPages(app: Hono<{ Bindings: RequestEnv }>, options: PagesOptions): void {
+/** Adds the pages. @returns what shows that there is none at an address */
+export function mountPages(
+  app: Hono<{ Bindings: RequestEnv }>,
+  options: PagesOptions,
+): MissingPage {
   const { assets, sso } = options;
-  for (const { path } of PAGES) {
-    app.get(path, async (c) => {
-      const headers = { "content-security-policy": PAGE_POLICY, "cache-control": "no-cache" };
-      const built = await assets();
-      if (built === undefined) return c.html(unbuiltPage(), 503, headers);
-      const facts = {
-        root: rootFrom(c.env.target.path),
-        here: path,
-        path: c.env.target.path,
-        theme: getCookie(c, "sluice-theme"),
-        hasSso: sso !== undefined,
-      };
-      return c.html(shell(built, facts), 200, headers);
-    });
-  }
+  const show = async (
+    c: Context<{ Bindings: RequestEnv }>,
+    here: string,
+    status: 200 | 404,
+  ): Promise<Response> => {
+    const headers = { "content-security-policy": PAGE_POLICY, "cache-control": "no-cache" };
+    const built = await assets();
+    if (built === undefined) return c.html(unbuiltPage(), 503, headers);
+    const { path } = c.env.target;
+    const theme = getCookie(c, "sluice-theme");
+    const facts = { root: rootFrom(path), here, path, theme, hasSso: sso !== undefined };
+    return c.html(shell(built, facts), status, headers);
+  };
+  for (const { path } of PAGES) app.get(path, (c) => show(c, path, 200));
   app.get(`${ASSETS}:name`, async (c) => {
     const asset = (await assets())?.files.get(c.req.param("name"));
     return asset === undefined ? c.notFound() : serveAsset(asset, c.req.raw.headers);
   });
   mountLogin(app, options);
   mountSso(app, options);
+  return (c) => show(c, c.env.target.path, 404);
 }

@@ -51,8 +51,8 @@ export function createHandler(
       { seat: { process: seat.number, metricsPage: () => seat.metricsPage() } }),
     ...(config.argoUiDir !== "" && { argoUiDir: config.argoUiDir }),
     pages: (app) => {
-      mountPages(app, { assets, gatekeeper, sso, log });
       mountCallbackPages(app, service);
+      return mountPages(app, { assets, gatekeeper, sso, log });
     },
   }, ROUTES);
   return (request, info) =>

@@ -204,8 +204,8 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     closing: closing.signal,
     ...(options.argoUiDir === undefined ? {} : { argoUiDir: options.argoUiDir }),
     pages: (app) => {
-      mountPages(app, { assets: createAssetSource(log), gatekeeper, log });
       mountCallbackPages(app, service);
+      return mountPages(app, { assets: createAssetSource(log), gatekeeper, log });
     },
     ...(options.rateLimit === undefined
       ? {}

@@ -252,7 +252,16 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     const response = await send("/", { redirect: "manual" });
     expect(response.status).toBe(200);
     expect(await response.text()).toContain("<title>Workflows · Sluice</title>");
-    expect((await send("/nope")).status).toBe(404);
+    const missing = await send("/nope");
+    expect([missing.status, await missing.json()]).toEqual([404, {
+      code: 5,
+      message: "Not Found",
+    }]);
+    const page = await send("/workflows/nope", { headers: { accept: "text/html,*/*" } });
+    expect(page.status).toBe(404);
+    expect(await page.text()).toContain('<a class="brand" href="../">');
+    const api = await send("/api/v1/nope", { headers: { accept: "text/html,*/*" } });
+    expect(api.headers.get("content-type")).toContain("json");
   });
 
   test("events are accepted until the queue is full", async () => {

@@ -87,6 +87,13 @@ describe.skipIf(missing !== undefined)(
       expect(ui.browser.troubles().filter((one) => !one.startsWith("404"))).toEqual([]);
     });
 
+    test("an address where nothing is says so, with the way to the pages that there are", async () => {
+      await ui.open("/workflows/nothing/here/at-all");
+      await shows("There is no such page");
+      await link("Workflows").click();
+      await shows("No workflows yet");
+    });
+
     test.each(PAGES)(
       "$path with an error of the API shows it, and tries again",
       async ({ path, api, none }) => {
