@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { expect, test } from "vitest";
 import {
   addGlobalOptions,
+  contextFrom,
   lengthOfTime,
   pairs,
   serverUrl,
@@ -33,6 +34,11 @@ test.each([
   ["a path", { argoBaseHref: "/argo/" }, { SLUICE_SERVER: "h:1" }, "http://h:1/argo"],
 ])("the server is found by %s", (_, options, env, url) => {
   expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
+});
+
+test.each(["redis://h:1", "http://", "h:1:2"])("%s is no server", (server) => {
+  expect(() => contextFrom({ ...OPTIONS, server })).toThrow(UsageError);
+  expect(() => contextFrom({ ...OPTIONS, server })).toThrow(/, expected http:\/\/HOST:PORT or/);
 });
 
 test("an empty variable or option does not choose all namespaces", () => {

@@ -72,7 +72,7 @@ export function serverUrl(options: GlobalOptions, env: Environment): string {
   // With the reference's variables, its default holds too: TLS, unless they say otherwise.
   const isSecure = options.secure ??
     (env["ARGO_SECURE"] ? env["ARGO_SECURE"] !== "false" : given === undefined);
-  const url = /^https?:\/\//.test(address)
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(address)
     ? address
     : `${isSecure ? "https" : "http"}://${address}`;
   const path = (options.argoBaseHref ?? env["ARGO_BASE_HREF"] ?? "").replace(/^\/+|\/+$/g, "");
@@ -94,7 +94,11 @@ export function contextFrom(options: GlobalOptions): Context {
     return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   }));
   const server = serverUrl(options, process.env);
-  if (!URL.canParse(server)) throw new UsageError(`Cannot read the server's address ${server}`);
+  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
+    throw new UsageError(
+      `The server's address is ${JSON.stringify(server)}, expected http://HOST:PORT or HOST:PORT`,
+    );
+  }
   const told = new Set<string>();
   const client = createClient({
     server,

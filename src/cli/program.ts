@@ -61,6 +61,7 @@ function emptyProgram(): Command {
     .description("Durable workflows: submit, suspend, resume, stop, retry; events that start them")
     .version(VERSION, "--version", "the version of this program")
     .showHelpAfterError("(add --help for the options)")
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "Error:")) })
     .exitOverride()
     .hook("preAction", (_program, command) => refuseEmptyNames(command));
   return addGlobalOptions(program, process.env);

@@ -316,7 +316,7 @@ describe("lint", () => {
 });
 
 test.each([
-  [["frobnicate"], 2, "unknown command 'frobnicate'"],
+  [["frobnicate"], 2, "Error: unknown command 'frobnicate'"],
   [["list", "--bogus"], 2, "unknown option '--bogus'"],
   [["logs", "x", "--since", "soon"], 2, "--since takes a length of time"],
   [["stop"], 2, "Name a workflow"],
