@@ -97,7 +97,7 @@ function manifestPage(): string[] {
     "# Manifest fields",
     "",
     "Types with `core.` are those of Kubernetes. [Compatibility](../compatibility.md) says which fields have an effect where. " +
-    `For editors there is a JSON Schema: \`sluice schema\`. ${GENERATED}`,
+    `[Editors](../clients.md#editors) can check manifests with a JSON Schema. ${GENERATED}`,
     ...own.flatMap(([name, { properties }]) => [
       "",
       `## ${name}`,

@@ -4,7 +4,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PAGES = [".", "docs", "docs/decisions"].flatMap((folder) =>
+const PAGES = [".", "docs", "docs/decisions", "docs/reference", "docs/tutorials"].flatMap((
+  folder,
+) =>
   readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".md")).map((name) =>
     join(folder, name)
   )
