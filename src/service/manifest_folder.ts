@@ -11,14 +11,12 @@ import { Seldom } from "../platform/seldom.ts";
 import { DecodeError } from "../spec/schema/decode.ts";
 import { type AnyManifest, decodeAny, KINDS } from "../spec/schema/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
-import { normalForm } from "../spec/normal_form.ts";
 import { type ParsedDocument, parseDocuments, ParseError } from "../spec/parse.ts";
-import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { createChecked, isCheckedKind, updateChecked } from "./manifests/checked_writes.ts";
 import { type ManifestObject, objectFrom } from "./manifests/reads.ts";
 import type { CheckedManifests } from "./manifests/validation.ts";
-import { createManifest, updateManifest } from "./manifests/writes.ts";
+import { createManifest, normalManifest, updateManifest } from "./manifests/writes.ts";
 
 const LOOK_EVERY_MS = 2_000;
 const MAX_FILES = 10_000;
@@ -155,7 +153,7 @@ async function store(deps: ServiceDeps, { kind, manifest }: Found["manifest"]): 
     return true;
   }
   const known = objectFrom<ManifestObject & { status?: unknown }>(before);
-  if (contentOf(kind, known) === contentOf(kind, object)) return false;
+  if (contentOf(ManifestKind[kind], known) === contentOf(ManifestKind[kind], object)) return false;
   const { metadata: { resourceVersion = "" }, status } = known;
   await update(deps, kind, namespace, {
     ...object,
@@ -189,14 +187,10 @@ async function update(
 }
 
 /** The part of an object that a file decides, as a text that can be compared. */
-function contentOf(kind: string, object: ManifestObject): string {
-  const schema = KIND_SCHEMAS.get(kind);
-  const { metadata, status: _, apiVersion: _api, kind: _kind, ...rest } =
-    (schema === undefined ? object : normalForm(object, schema)) as ManifestObject & {
-      status?: unknown;
-      apiVersion?: string;
-      kind?: string;
-    };
+function contentOf(kind: ManifestKind, object: ManifestObject): string {
+  const { metadata, status: _, apiVersion: _api, kind: _kind, ...rest } = normalManifest<
+    ManifestObject & { status?: unknown; apiVersion?: string; kind?: string }
+  >(kind, object);
   const { labels = {}, annotations = {} } = metadata;
   const own = Object.entries(annotations).filter(([key]) => !key.startsWith("cronworkflows."));
   return sortedJson({ ...rest, labels, annotations: Object.fromEntries(own) });

@@ -9,7 +9,7 @@ import { matchesLabels } from "../../expr/selectors/label_selector.ts";
 import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.ts";
 import { archivingStatusLabel } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
-import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Imported, ImportOptions } from "../imported.ts";
@@ -62,11 +62,9 @@ export async function importWorkflow(
     };
   }
   if (options.dryRun !== true) {
-    const schema = KIND_SCHEMAS.get("Workflow");
-    const whole = { ...workflow, metadata };
     await deps.host.execute(namespace, archivedActorName(name, uid), {
       type: "import",
-      workflow: schema === undefined ? whole : normalForm(whole, schema),
+      workflow: normalForm({ ...workflow, metadata }, WORKFLOW_SCHEMA),
     });
   }
   return { outcome: known === undefined ? "created" : "replaced" };
