@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import type { MetricSample } from "../../engine/effect.ts";
-import { WorkflowMetrics } from "./custom_metrics.ts";
+import { systemClock } from "../../platform/clock.ts";
+import { createLogger } from "../../platform/log.ts";
+import { createMetrics } from "../../platform/metrics.ts";
+import { workflowActorId } from "../actor_ids.ts";
+import { observeSamples, WorkflowMetrics } from "./custom_metrics.ts";
 
 const sample = (more: Partial<MetricSample>): MetricSample => ({
   type: "counter",
@@ -52,6 +56,39 @@ test("histograms have their own buckets", () => {
       'argo_workflows_runs_count{a="b"} 3',
     ].join("\n"),
   );
+});
+
+test("the order of labels makes no other series", () => {
+  const metrics = new WorkflowMetrics();
+  for (const labels of [{ b: "2", a: "1" }, { a: "1", b: "2" }]) {
+    metrics.observe(sample({ labels }));
+  }
+  expect(metrics.render(0)).toMatch(/\nargo_workflows_runs\{a="1",b="2"\} 2\n$/);
+});
+
+test("a trace stands at the bucket of its value", () => {
+  const metrics = new WorkflowMetrics({ now: () => 1_000 });
+  const observe = (value: number, trace: string) =>
+    metrics.observe(sample({ type: "histogram", value, buckets: [1, 10] }), trace.repeat(32));
+  observe(3, "a");
+  observe(100, "b");
+  const lines = metrics.render(0).split("\n").filter((line) => line.includes("_bucket"));
+  expect(lines[0]).not.toContain("trace_id");
+  expect(lines[1]).toMatch(/le="10"\} 1 # \{trace_id="a+"\} 3/);
+  expect(lines[2]).toMatch(/le="\+Inf"\} 2 # \{trace_id="b+"\} 100/);
+});
+
+test("a refused value is told in the log, with its workflow", () => {
+  const lines: string[] = [];
+  const log = createLogger("warn", { write: (line: string) => void lines.push(line) });
+  const metrics = createMetrics();
+  const observe = observeSamples({ metrics, clock: systemClock, log });
+  const actor = workflowActorId("default", "measures");
+  observe([sample({}), sample({ help: "Other" })].map((one) => ({ actor, sample: one })));
+  expect(metrics.render()).toContain("argo_workflows_runs 1\n");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { actor, metric: "runs", help: "Other", reason: expect.stringMatching(/another type or help/) },
+  ]);
 });
 
 test("one name is one thing, and there are only so many series", () => {

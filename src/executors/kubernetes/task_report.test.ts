@@ -27,6 +27,7 @@ test("outputsFromReport() puts values at their parameters and artifacts", async 
       artifacts: [
         { name: "a", path: "/a" },
         { name: "maybe", path: "/m", optional: true },
+        { name: "elsewhere", s3: { key: "e" } },
       ],
     },
   };
@@ -44,7 +45,10 @@ test("outputsFromReport() puts values at their parameters and artifacts", async 
         { name: "read", valueFrom: { path: "/p" }, value: "value" },
         { name: "default", valueFrom: { path: "/q", default: "d" }, value: "d" },
       ],
-      artifacts: [{ name: "a", path: "/a", s3: { key: "k" } }],
+      artifacts: [
+        { name: "a", path: "/a", s3: { key: "k" } },
+        { name: "elsewhere", s3: { key: "e" } },
+      ],
     },
   });
 });
