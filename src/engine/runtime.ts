@@ -189,6 +189,22 @@ export function attach(nodes: Nodes, node: NodeRecord): void {
   if (memory.members === undefined) memory.members = [node];
   else memory.members.push(node);
   if (node.role !== "hook") memory.memberCount++;
+  else noteBrokenHook(nodes, node);
+}
+
+/**
+ * Lets a group know of a hook of a member that could not be carried out: the group fails. A hook that ran and failed changes
+ * nothing, and a DAG does without an exit handler.
+ */
+export function noteBrokenHook(nodes: Nodes, hook: NodeRecord): void {
+  if (hook.isErrored !== true) return;
+  const member = ownerOf(nodes, hook);
+  const group = member && ownerOf(nodes, member);
+  if (group === undefined) return;
+  if (hook.hook === "exit" && boundaryOf(nodes, hook)?.type === "DAG") return;
+  const memory = memoryOf(group);
+  const { brokenHook: known } = memory;
+  if (known === undefined || hook.order < known.order) memory.brokenHook = hook;
 }
 
 /** Adds a node to the counters, or takes it out before it changes. */

@@ -8,9 +8,24 @@ import type { Template, Workflow } from "../spec/manifest.ts";
 interface Call {
   template: Shape;
   hasLoop: boolean;
-  hasHooks: boolean;
+  hooks: keyof typeof HOOKS;
   isTolerated: boolean;
 }
+
+/** Hooks of a step. */
+const HOOKS = {
+  none: () => ({}),
+  fine: (step: string) => ({
+    exit: { template: "work" },
+    run: { template: "work", expression: `${step}.status == "Running"` },
+  }),
+  malformed: () => ({ run: { template: "work", expression: "1 +" } }),
+  // While the step goes on, this counts as false.
+  failing: (step: string) => ({
+    run: { template: "work", expression: `asInt(${step}.status) == 1` },
+  }),
+  "malformed exit": () => ({ exit: { template: "work", expression: "1 +" } }),
+};
 
 type Shape = "work" | "again" | "later" | {
   isDag: boolean;
@@ -25,7 +40,7 @@ function shapes(depth: number): fc.Arbitrary<Shape> {
   const call = fc.record({
     template: fc.oneof(leaf, shapes(depth - 1)),
     hasLoop: fc.boolean(),
-    hasHooks: fc.boolean(),
+    hooks: fc.constantFrom("none", "none", "fine", "malformed", "failing", "malformed exit"),
     isTolerated: fc.boolean(),
   });
   return fc.record({
@@ -57,14 +72,7 @@ function templatesOf(shape: Shape): Template[] {
       name: `s${at}`,
       template: add(call.template),
       ...(call.hasLoop ? { withItems: ["a", "b"] } : {}),
-      ...(call.hasHooks
-        ? {
-          hooks: {
-            exit: { template: "work" },
-            run: { template: "work", expression: `${root}.s${at}.status == "Running"` },
-          },
-        }
-        : {}),
+      hooks: HOOKS[call.hooks](`${root}.s${at}`),
       ...(call.isTolerated && !one.isDag ? { continueOn: { failed: true } } : {}),
     }));
     if (one.isDag) {

@@ -12,7 +12,7 @@ import { isTrue, mayPassLater } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
-import { wake } from "../runtime.ts";
+import { noteBrokenHook, wake } from "../runtime.ts";
 import { findStep } from "../scope/frame_steps.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
@@ -127,7 +127,7 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
     } else beginIfUntouched(turn, hooked, node.id);
     if (turn.state.runtime.opened.length > 0) return false;
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
-    noteBroken(turn, node, hooked);
+    if (hooked !== undefined) noteBrokenHook(turn.state.nodes, hooked);
   }
   watch(turn, node, isWaiting && !isFulfilled(node));
   return areAllEnded;
@@ -138,19 +138,19 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   const hook = findHook(turn, step, "exit");
   if (hook === undefined || !isCompleted(node.phase)) return true;
   const known = nodeByName(turn, hookName(node.name, "exit"));
-  const isTask = getBoundary(turn, node).type === "DAG";
   if (known !== undefined) {
     beginIfUntouched(turn, known, node.id);
-    if (!isTask) noteBroken(turn, node, known);
+    noteBrokenHook(turn.state.nodes, known);
     return isFulfilled(known);
   }
   if (turn.state.specs.spec.shutdown === "Terminate") return true;
   const { expression = "" } = hook;
   const verdict = expression === "" || holds(turn, node, expression);
+  const isTask = getBoundary(turn, node).type === "DAG";
   // A DAG does without an exit handler that is broken.
   if (verdict === false || (isTask && verdict !== true)) return true;
   const begun = begin(turn, node, "exit", hook, verdict);
-  if (!isTask) noteBroken(turn, node, begun);
+  if (begun !== undefined) noteBrokenHook(turn.state.nodes, begun);
   return begun !== undefined && isFulfilled(begun);
 }
 
@@ -170,11 +170,6 @@ function begin(
     if (!isFailure(error)) throw error;
     return failToStart(turn, call, error.message);
   }
-}
-
-/** Lets the owner fail for a hook that could not be carried out. A hook that ran and failed changes nothing. */
-function noteBroken(turn: Turn, node: NodeRecord, hooked: NodeRecord | undefined): void {
-  if (hooked?.isErrored === true) memoryOf(getOwner(turn, node)).brokenHook ??= hooked;
 }
 
 /**
