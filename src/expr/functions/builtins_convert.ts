@@ -265,8 +265,8 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
       if (first === undefined) {
         return { error: "invalid number of arguments (expected at least 1, got 0)" };
       }
-      // A zone may come before the text, the layout and the name of a zone.
-      const most = first.kind === "string" ? 3 : 4;
+      // What is known to be a zone may come before the text, the layout and the name of a zone.
+      const most = first.kind === "zone" ? 4 : 3;
       return args.length <= most
         ? TIME
         : { error: `invalid number of arguments (expected at most ${most}, got ${args.length})` };

@@ -15,7 +15,7 @@ import {
   STRING,
 } from "../values/types.ts";
 import { byteLength, payForBytes, utf8Bytes, utf8String } from "../values/utf8.ts";
-import { nilList, typedList, type Value } from "../values/values.ts";
+import { elementType, nilList, typedList, type Value } from "../values/values.ts";
 
 const TEXTS = sliceOf(STRING);
 const MAX_REPEAT = 1_000_000n;
@@ -243,7 +243,7 @@ const join: Builtin = {
   ],
   run: ([list = null, glue = ""], context) => {
     const between = asString(glue);
-    if (!Array.isArray(list)) {
+    if (!Array.isArray(list) || !["interface {}", "string"].includes(elementType(list))) {
       return fault(`invalid argument for join (type ${goTypeName(list)})`);
     }
     const parts = list.map((item) => {

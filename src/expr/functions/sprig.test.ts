@@ -105,6 +105,7 @@ describe("other values", () => {
     ["sprig.divf(1, 3)", "0.3333333333333333"],
     ["sprig.mulf(1.5, 2, 2)", "6"],
     ["sprig.round(-2.5, 0)", "-3"],
+    ["sprig.round(1.5, 64)", "1.4999999999999998"],
     ["sprig.int('0x1f')", "31"],
     ["sprig.int('12.0')", "12"],
     ["sprig.int('12.5')", "12"],

@@ -5,6 +5,7 @@
 import { fault } from "../values/error.ts";
 import { goFunction, variadicFunction } from "./go_call.ts";
 import { floatText, goString } from "../values/go_text.ts";
+import { goPower } from "../values/go_power.ts";
 import { parseGoFloat, parseGoInt } from "../values/go_number.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { GoDuration, type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
@@ -82,7 +83,7 @@ function best<T>(values: T[], isBetter: (a: T, b: T) => boolean): T {
 }
 
 function round(value: number, places: number, roundOn: number): number {
-  const power = Number(`1e${places}`);
+  const power = goPower(10, places);
   const digit = power * value;
   return (digit - Math.trunc(digit) >= roundOn ? Math.ceil(digit) : Math.floor(digit)) / power;
 }

@@ -132,11 +132,23 @@ export function binaryStep(
   const operation = OPERATIONS.get(operator);
   if (operation === undefined) throw new TypeError(`Unknown operator ${operator}`);
   const right = compile(node.right);
+  const kind = knownKind(node);
   return (left, s) => {
     const value = right(s) as Value;
     s.at = at;
+    if (kind !== undefined && (left === null || value === null)) conversionFault(null, kind);
     return operation(left, value, s);
   };
+}
+
+/**
+ * Kind of both operands of an equality, if it is known beforehand. Then nil, which `findIndex` or a branch can give, is
+ * not equal or unequal, but a mistake.
+ */
+function knownKind({ operator, left, right }: BinaryNode): "int" | "string" | undefined {
+  if (operator !== "==" && operator !== "!=") return undefined;
+  const kind = left.type?.kind;
+  return (kind === "int" || kind === "string") && right.type?.kind === kind ? kind : undefined;
 }
 
 /** The right operand is returned as it is. */
@@ -202,6 +214,18 @@ const ORDER_TESTS: ReadonlyMap<string, (value: number, literal: number) => boole
   [">=", (value: number, literal: number) => value >= literal],
 ]);
 
+/** Equality of a known kind with a literal text; undefined for others. */
+function knownEquality({ right, at }: BinaryNode, left: Run, wanted: boolean): Run | undefined {
+  const literal = right.kind === "literal" ? right.value : undefined;
+  if (typeof literal !== "string" || literal.length > 256) return undefined;
+  return (s) => {
+    const value = left(s);
+    if (value === literal) return wanted;
+    s.at = at;
+    return value === null ? conversionFault(null, "string") : !wanted;
+  };
+}
+
 /** Faster closures for the most common forms; undefined for others. */
 export function specializedBinary(
   node: BinaryNode,
@@ -212,6 +236,7 @@ export function specializedBinary(
   const literal = node.right.kind === "literal" ? node.right.value : undefined;
   if (operator === "==" || operator === "!=") {
     const wanted = operator === "==";
+    if (knownKind(node) !== undefined) return knownEquality(node, left, wanted);
     if (typeof literal === "string" && literal.length > 256) {
       return (s) => {
         s.context.step(literal.length / 256);

@@ -357,12 +357,13 @@ function countAny(node: Node): Node {
   return isAny ? planned(count, node, "any", {}) : node;
 }
 
-/** `count(…) > 5` stops at six. */
+/** `count(…) > 5` and `count(…) <= 5` stop at six. */
 function countThreshold(node: Node): Node {
   const compared = comparedCount(node);
   if (compared === undefined || node.kind !== "binary") return node;
   const { count, operator, to } = compared;
-  const threshold = operator === ">" ? to + 1n : operator === ">=" ? to : 0n;
+  const isPast = operator === ">" || operator === "<=";
+  const threshold = isPast ? to + 1n : operator === ">=" || operator === "<" ? to : 0n;
   if (threshold <= 1n) return node;
   return { ...node, left: { ...count, plan: { ...count.plan, threshold } } };
 }

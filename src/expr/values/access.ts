@@ -3,12 +3,14 @@
 import { fault } from "./error.ts";
 import { goString, goTypeName } from "./go_text.ts";
 import { findMethod } from "./go_time_methods.ts";
-import { anyMapGet, contains, stringKey, toInt } from "./operators.ts";
+import { anyMapGet, contains, conversionFault, stringKey, toInt } from "./operators.ts";
 import { RunContext } from "./run_context.ts";
 import { byteLength, byteSlice, isAscii, utf8Bytes } from "./utf8.ts";
 import {
   AnyMap,
   elementType,
+  GoTime,
+  GoZone,
   isNilList,
   isPlainInt,
   isValueMap,
@@ -122,10 +124,11 @@ export function getMember(container: Value, key: Value): Value {
   }
   if (container === null || typeof container !== "object") return null;
   if (container instanceof AnyMap) return anyMapGet(container, key) ?? null;
-  if (typeof key === "string" && mapElementType(container as ValueMap) !== "interface {}") {
-    return ownValue(container as ValueMap, key) ?? null;
-  }
-  return fetchMember(container, key);
+  const method = typeof key === "string" ? findMethod(container, key) : undefined;
+  if (method !== undefined) return method;
+  if (isValueMap(container)) return ownValue(container, stringKey(key)) ?? null;
+  const isStruct = container instanceof GoTime || container instanceof GoZone;
+  return isStruct && typeof key !== "string" ? conversionFault(key, "string") : null;
 }
 
 /** `list[from:to]`; an open end is undefined. @throws {Fault} when the value has no slices */
