@@ -184,6 +184,19 @@ describe("other values", () => {
     [">=1.0.0", "1.1.0-beta", false],
     [">=1.0.0-0", "1.1.0-beta", true],
     ["v1.2.3", "1.2.3", true],
+    // Pre-releases count if any comparison of the group names one, also beside an open part.
+    ["1.2.3-beta - 2", "1.3.0-rc", true],
+    [">=1.0.0-0, <2", "1.1.0-beta", true],
+    ["1.2-beta", "1.2.3-gamma", true],
+    ["!=1.2-beta", "1.2.3", true],
+    ["!=1.2", "1.2.3", false],
+    // An open major stands for 0.0.0, which is near to all.
+    [">x", "1.2.3", true],
+    ["<=*", "0.2.0", false],
+    ["<=*", "0.0.9", true],
+    ["^*", "1.2.3", false],
+    ["~0.0.0", "1.2.3", true],
+    ["1.0.0 - *", "1.2.3", false],
   ])("semverCompare(%s, %s) is %s", (constraint, version, want) => {
     expect(
       evaluate(`sprig.semverCompare(${JSON.stringify(constraint)}, ${JSON.stringify(version)})`),
@@ -195,6 +208,8 @@ test.each([
   ["sprig.upper()", "invalid number of arguments: expected 1, got 0"],
   ["sprig.mul()", "invalid number of arguments: expected at least 1, got 0"],
   ["sprig.upper(1)", "reflect: Call using int as type string"],
+  ["sprig.semverCompare('==1.2', '1.2.0')", "improper constraint: ==1.2"],
+  ["sprig.semverCompare('1.2.3-01', '1.2.0')", "improper constraint: 1.2.3-01"],
   [
     "sprig.get(sprig.split(',', 'a'), '_0')",
     "reflect: Call using map[string]string as type map[string]interface {}",

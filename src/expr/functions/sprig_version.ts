@@ -29,18 +29,20 @@ function parseVersion(text: string): SemVer {
 interface Comparison {
   operator: string;
   version: SemVer;
-  /** How many of major, minor, patch are fixed. */
+  /** How many of major, minor, patch are fixed. An open major is that of `0.0.0`, all of which is fixed. */
   fixed: number;
+  /** A part is open. */
+  isOpen: boolean;
 }
 
 const PART = "(\\d{1,15}|[xX*])";
-const OPERATORS = "=|==|!=|>=|=>|<=|=<|>|<|~>|~|\\^|";
+const OPERATORS = "=|!=|>=|=>|<=|=<|>|<|~>|~|\\^|";
 const COMPARISON = new RegExp(
   `(${OPERATORS})\\s*(v?${PART}(?:\\.${PART})?(?:\\.${PART})?(-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?)`,
   "y",
 );
 const RANGE = new RegExp(
-  `\\s*(v?[0-9xX*][0-9A-Za-z.+-]*)\\s+-\\s+(v?[0-9xX*][0-9A-Za-z.+-]*)\\s*`,
+  `\\s*(v?[0-9xX*][0-9A-Za-z.*+-]*)\\s+-\\s+(v?[0-9xX*][0-9A-Za-z.*+-]*)\\s*`,
   "g",
 );
 
@@ -59,10 +61,9 @@ function parseConstraint(text: string): Comparison[][] {
       const [, operator = "", , major = "", minor, patch, pre = ""] = found;
       const parts = [major, minor, patch];
       const open = parts.findIndex((part) => part === undefined || /^[xX*]$/.test(part));
-      const fixed = open < 0 ? 3 : open;
-      const numbers = parts.map((part, i) => i < fixed ? Number(part) : 0);
-      const version = parse(numbers.join(".") + (fixed === 3 ? pre : "")) ?? improper();
-      comparisons.push({ operator, version, fixed });
+      const numbers = parts.map((part, i) => open < 0 || i < open ? Number(part) : 0);
+      const version = parse(numbers.join(".") + pre) ?? improper();
+      comparisons.push({ operator, version, fixed: open <= 0 ? 3 : open, isOpen: open >= 0 });
       at = COMPARISON.lastIndex;
       const gap = /^(\s*,\s*|\s+|$)/.exec(source.slice(at));
       if (gap === null) return improper();
@@ -73,26 +74,34 @@ function parseConstraint(text: string): Comparison[][] {
   });
 }
 
-/** Tells whether the parts that a comparison fixes are equal. */
-function isSamePart(version: SemVer, { version: wanted, fixed }: Comparison): boolean {
-  const parts = (v: SemVer) => [v.major, v.minor, v.patch].slice(0, fixed).join(".");
-  return parts(version) === parts(wanted);
+/** Orders a version and the one of a comparison by the parts that the comparison fixes, at most the given number. */
+function orderOfParts(version: SemVer, { version: wanted, fixed }: Comparison, most = 3): number {
+  const parts = (v: SemVer) => [v.major, v.minor, v.patch].slice(0, Math.min(fixed, most));
+  const [theirs, ours] = [parts(wanted), parts(version)];
+  const at = ours.findIndex((part, i) => part !== theirs[i]);
+  return at < 0 ? 0 : (ours[at] ?? 0) - (theirs[at] ?? 0);
+}
+
+/** Tells whether a version meets all comparisons. Pre-releases count only if one of the comparisons names one. */
+function meets(version: SemVer, group: readonly Comparison[]): boolean {
+  const isAsked = group.some((comparison) => comparison.version.prerelease.length > 0);
+  return (isAsked || version.prerelease.length === 0) &&
+    group.every((comparison) => holds(version, comparison));
 }
 
 function holds(version: SemVer, comparison: Comparison): boolean {
-  const { operator, version: wanted, fixed } = comparison;
+  const { operator, version: wanted, fixed, isOpen } = comparison;
   const order = compare(version, wanted);
-  // A pre-release matches only if the constraint names one.
-  if (version.prerelease.length > 0 && wanted.prerelease.length === 0) return false;
   switch (operator) {
     case "":
     case "=":
-    case "==":
-      return fixed < 3 ? isSamePart(version, comparison) : order === 0;
+      return isOpen ? isNear(version, comparison) : order === 0;
     case "!=":
-      return fixed < 3 ? !isSamePart(version, comparison) : order !== 0;
+      if (fixed === 3) return order !== 0;
+      return orderOfParts(version, comparison) !== 0 ||
+        (fixed === 2 && version.prerelease.join(".") !== wanted.prerelease.join("."));
     case ">":
-      return fixed < 3 ? order > 0 && !isSamePart(version, comparison) : order > 0;
+      return fixed < 3 ? orderOfParts(version, comparison) > 0 : order > 0;
     case "<":
       return order < 0;
     case ">=":
@@ -100,20 +109,25 @@ function holds(version: SemVer, comparison: Comparison): boolean {
       return order >= 0;
     case "<=":
     case "=<":
-      return order <= 0 || (fixed < 3 && isSamePart(version, comparison));
+      return isOpen ? orderOfParts(version, comparison, 2) <= 0 : order <= 0;
     case "~":
     case "~>":
-      if (order < 0) return false;
-      if (fixed === 0) return true;
-      return version.major === wanted.major && (fixed < 2 || version.minor === wanted.minor);
+      return isNear(version, comparison);
     default:
       return order >= 0 && isCompatible(version, comparison);
   }
 }
 
+/** `~`: only the patch may be newer, and what is open. `0.0.0`, which `*` stands for, is near to all. */
+function isNear(version: SemVer, comparison: Comparison): boolean {
+  const { version: wanted, fixed } = comparison;
+  if (compare(version, wanted) < 0) return false;
+  const isZero = wanted.major === 0 && wanted.minor === 0 && wanted.patch === 0;
+  return (isZero && fixed === 3) || orderOfParts(version, comparison, 2) === 0;
+}
+
 /** `^`: the first part that is not zero must stay the same. */
 function isCompatible(version: SemVer, { version: wanted, fixed }: Comparison): boolean {
-  if (fixed === 0) return true;
   if (version.major !== wanted.major) return false;
   if (wanted.major > 0 || fixed === 1) return true;
   if (version.minor !== wanted.minor) return false;
@@ -202,6 +216,6 @@ export const VERSION_FUNCTIONS: readonly GoFunction[] = [
   goFunction("semverCompare", ["string", "string"], (_, constraint, text) => {
     const alternatives = parseConstraint(constraint);
     const version = parseVersion(text);
-    return alternatives.some((group) => group.every((comparison) => holds(version, comparison)));
+    return alternatives.some((group) => meets(version, group));
   }),
 ];
