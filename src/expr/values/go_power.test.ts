@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+
 import { goPower } from "./go_power.ts";
 
 test.each([
@@ -46,4 +48,20 @@ test.each([
   [0.5, Infinity, 0],
 ])("%d to the power of %d is %d", (base, exponent, want) => {
   expect(goPower(base, exponent)).toBe(want);
+});
+
+test("any power ends, and has the size that JavaScript computes", () => {
+  fc.assert(fc.property(fc.double(), fc.double({ min: -400, max: 400 }), (base, exponent) => {
+    const [got, want] = [goPower(base, exponent), base ** exponent];
+    if (Number.isNaN(want)) {
+      expect(Number.isNaN(got) || got === 1).toBe(true);
+      return;
+    }
+    if (Math.abs(want) > 1e-300 && Math.abs(want) < 1e300) {
+      expect(Math.abs(got / want - 1)).toBeLessThan(1e-12);
+    }
+  }));
+  fc.assert(fc.property(fc.double(), fc.double(), (base, exponent) => {
+    expect(typeof goPower(base, exponent)).toBe("number");
+  }));
 });
