@@ -4,6 +4,7 @@ import { goFunction, variadicFunction } from "./go_call.ts";
 import { goString } from "../values/go_text.ts";
 import type { RunContext } from "../values/run_context.ts";
 import {
+  elementType,
   type GoFunction,
   isNilList,
   newMap,
@@ -229,7 +230,7 @@ function sortAlpha(context: RunContext, value: Value): Value[] {
     return strings(Array.from(value, String).sort());
   }
   if (!Array.isArray(value)) return strings([textOf(context, value)]);
-  if (isNilList(value)) return strings([]);
+  if (isNilList(value)) return elementType(value) === "string" ? value : strings([]);
   return strings(
     textsOf(context, value).sort((a, b) => {
       context.step(2 + Math.min(a.length, b.length) / 16);
@@ -355,7 +356,11 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     (_, one, many, count) => count === 1 ? one : many,
   ),
   goFunction("toString", ["any"], (context, value) => textOf(context, value)),
-  goFunction("toStrings", ["any"], (context, value) => strings(textsOf(context, value))),
+  goFunction("toStrings", ["any"], (context, value) => {
+    // A list of texts is passed on as it is, also nil.
+    const isTexts = Array.isArray(value) && elementType(value) === "string";
+    return isTexts ? value : strings(textsOf(context, value));
+  }),
   goFunction("join", ["string", "any"], (context, separator, value) => {
     const parts = textsOf(context, value);
     context.produce(parts.reduce((sum, part) => sum + part.length + separator.length, 0));
