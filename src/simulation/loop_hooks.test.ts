@@ -35,12 +35,12 @@ test("what a loop leaves is complete, though a hook has looked at it before", ()
   expect(inputOf(`dag: { tasks: ${tasks} }`, "w.b")).toBe(ALL);
 });
 
-test("the exit handler of a loop in a dag runs for each element, and sees what that left", () => {
+test("the exit handler of a loop in a dag runs for each element and for all of it, and sees what that left", () => {
   const exit =
     `{ exit: { template: hook, arguments: { parameters: [{ name: p, value: "{{tasks.a.outputs.parameters.o}}" }] } },
     early: { template: hook, expression: 'tasks.a.outputs.parameters.o != ""' } }`;
   expect(inputOf(`dag: { tasks: [{ ${loop("tasks", exit)} }] }`, "w.a(1:z).onExit")).toBe("v");
-  expect(inputOf(`dag: { tasks: [{ ${loop("tasks", exit)} }] }`, "w.a.onExit")).toBeUndefined();
+  expect(inputOf(`dag: { tasks: [{ ${loop("tasks", exit)} }] }`, "w.a.onExit")).toBe('["v","v"]');
 });
 
 test("failed hooks of a workflow and of its steps run again when it is submitted again with its results", () => {

@@ -164,6 +164,7 @@ templates:
     ["items=[1]"],
   );
   expect(phase).toBe("Succeeded");
+  expect(nodes.get(".b.onExit")).toBe("Succeeded");
   expect(nodes.get(".b(0:1).onExit")).toBe("Succeeded");
 });
 

@@ -85,16 +85,11 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   const frame = frameOf(turn, getBoundary(turn, node));
   const written = frame.hasHooks ? findStep(frame, node.step) : undefined;
   if (written === undefined || !hasHooks(written)) return written;
-  // In a DAG the hooks of a loop belong to the loop as a whole, but for the exit handler.
-  if (node.role === "loop") return withoutExit(written);
+  // In a DAG the hooks of a loop belong to the loop as a whole. Its exit handler runs for each element too.
+  if (node.role === "loop") return written;
   if (node.index === undefined) return written;
   const step = findExpandedCall(turn, node)?.step;
   return step !== undefined && isLoopElementOfDag(turn, node) ? onlyExit(step) : step;
-}
-
-function withoutExit({ onExit: _onExit, ...step }: StepLike): StepLike {
-  const { exit: _exit, ...hooks } = step.hooks ?? {};
-  return { ...step, hooks };
 }
 
 function onlyExit(step: StepLike): StepLike {
