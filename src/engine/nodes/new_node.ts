@@ -18,7 +18,8 @@ export function newNode(
 ): NodeRecord {
   const { name, holder, boundary } = call;
   const custom = template?.annotations?.[`${turn.env.labelPrefix}display-name`];
-  const isValid = custom !== undefined &&
+  // The retry node has the name; its attempts are told apart by theirs.
+  const isValid = custom !== undefined && call.role !== "attempt" &&
     /^[a-zA-Z0-9][a-zA-Z0-9-.]{0,61}[a-zA-Z0-9]$/.test(custom);
   const isWhole = call.role === "member" && call.index === undefined;
   const shown = isValid ? custom : isWhole ? call.step : undefined;
