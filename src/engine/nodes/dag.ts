@@ -54,7 +54,10 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
   startTasks(turn, node);
 }
 
-/** Begins the tasks that are ready, and ends the node when its targets are decided. */
+/**
+ * Begins the tasks that are ready, and ends the node when its targets are decided. A shutdown fails it, even when the tasks
+ * that were cut off may fail.
+ */
 export function startTasks(turn: Turn, node: NodeRecord): void {
   if (hasEnded(node)) return;
   const frame = frameOf(turn, node);
@@ -70,8 +73,9 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
   change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });
-  if (phase === "Succeeded") succeedUnlessLoopFails(turn, node, frame);
-  else end(turn, node, phase);
+  if (phase !== "Succeeded") end(turn, node, phase);
+  else if ((turn.state.specs.spec.shutdown ?? "") !== "") end(turn, node, "Failed");
+  else succeedUnlessLoopFails(turn, node, frame);
 }
 
 function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
