@@ -91,6 +91,35 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
+    subject: "Condition of a hook that names what is not there yet",
+    reference: "The group or task fails at once; outputs of the step itself are never there",
+    choice: "better",
+    sluice:
+      "False while the step runs; an error if it still can't be decided when the step has ended",
+    why: "A hook may ask for the outputs of its step, which come last",
+    shown:
+      "src/simulation/broken_hooks.test.ts: may name what is there only when the step has ended",
+  },
+  {
+    subject: "Hook that cannot be carried out",
+    reference:
+      "The step or task itself gets the error, also when it has succeeded, or stays Running",
+    choice: "better",
+    sluice:
+      "The hook's own node has the error; the step ends first, then the group, DAG or workflow as in the reference",
+    why: "A finished step never changes, and a finished workflow must have no running nodes",
+    shown: "src/simulation/broken_hooks.test.ts: that lacks an input fails the steps",
+  },
+  {
+    subject: "Condition of the workflow's exit handler",
+    reference: "Ignored: the handler always runs",
+    choice: "better",
+    sluice: "Decides; the handler also runs when it can't be decided",
+    why: "A condition is written to be kept, and clean-up must not be lost by a typing error",
+    shown:
+      "src/simulation/broken_hooks.test.ts: of the workflow runs only when its condition holds or can't be decided",
+  },
+  {
     subject: "Plain retry after a suspend step was failed",
     reference: "The suspend step stays failed, and the workflow fails again at once",
     choice: "better",

@@ -92,12 +92,16 @@ describe("an exit handler", () => {
     },
   );
 
-  test("of the workflow runs when its condition can't be decided", () => {
-    const { phase, phases } = endOf(
-      "steps: [[{ name: a, template: ok }]]",
-      hook("1 +", "ok", "exit"),
+  test("of the workflow runs only when its condition holds or can't be decided", () => {
+    const ran = ["1 +", 'workflow.status == "Succeeded"', 'workflow.status == "Failed"'].map(
+      (expression) => {
+        const hooks = hook(expression, "ok", "exit");
+        const { phase, phases } = endOf("steps: [[{ name: a, template: ok }]]", hooks);
+        expect(phase).toBe("Succeeded");
+        return phases.has("w.onExit");
+      },
     );
-    expect([phase, phases.get("w.onExit")]).toEqual(["Succeeded", "Succeeded"]);
+    expect(ran).toEqual([true, true, false]);
   });
 });
 
