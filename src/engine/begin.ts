@@ -7,6 +7,7 @@ import { findStored } from "./stored_manifests.ts";
 import { complete, setCondition, workflowHolder } from "./finish.ts";
 import { report } from "./life/life.ts";
 import { mergedSpec } from "./scope/merged_spec.ts";
+import { ownSetting } from "./scope/own_settings.ts";
 import { lockKeys } from "./locks/keys.ts";
 import { configMapValue } from "./scope/inputs.ts";
 import { labelText } from "./scope/expressions.ts";
@@ -104,8 +105,9 @@ function applyMetadata(turn: Turn): void {
 export function holdsLocks(turn: Turn): boolean {
   const { state } = turn;
   const { header } = state;
-  const { synchronization } = executedSpec(state);
-  if (synchronization === undefined || header.lock?.isHeld === true) return true;
+  if (header.lock?.isHeld === true) return true;
+  const synchronization = ownSetting(turn, "synchronization");
+  if (synchronization === undefined) return true;
   const stopped = shutdownMessage(state);
   if (stopped !== undefined) {
     complete(turn, "Failed", stopped);

@@ -4,8 +4,9 @@ import { NodeFailure } from "../failure.ts";
 import { blankNode, type NodeRecord } from "../records.ts";
 import type { Call, Work } from "../scope/call.ts";
 import { displayNameOf, nodeId } from "../scope/names.ts";
+import { ownSetting } from "../scope/own_settings.ts";
 import { planOf } from "../scope/template_plan.ts";
-import { executedSpec, workflowName } from "../state.ts";
+import { workflowName } from "../state.ts";
 import type { Turn } from "../turn.ts";
 
 /** A new node with what follows from its call. @param template if the node runs one */
@@ -49,7 +50,7 @@ export function newNode(
 
 /** The retry strategy in force. */
 export function retryStrategyOf(turn: Turn, template: Template): RetryStrategy | undefined {
-  return template.retryStrategy ?? executedSpec(turn.state).retryStrategy;
+  return template.retryStrategy ?? ownSetting(turn, "retryStrategy");
 }
 
 /** The type of a node that runs a template without retries. @throws {NodeFailure} when the template has no body */

@@ -23,6 +23,7 @@ const POD_MEMBERS = [
   "securityContext",
   "serviceAccountName",
   "tolerations",
+  "volumeClaimTemplates",
   "volumes",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 

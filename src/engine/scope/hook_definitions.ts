@@ -2,10 +2,15 @@
 import type { LifecycleHook, StepLike } from "../../spec/manifest.ts";
 import { executedSpec } from "../state.ts";
 import type { Turn } from "../turn.ts";
+import { withGlobals } from "./own_settings.ts";
 
 /** A hook of the workflow; `exit` is its exit handler. */
 export function workflowHook(turn: Turn, name: string): LifecycleHook | undefined {
-  return hookOf(turn, executedSpec(turn.state), name);
+  const hook = hookOf(turn, executedSpec(turn.state), name);
+  if (hook === undefined) return undefined;
+  const { template, templateRef } = hook;
+  const named = { ...(template && { template }), ...(templateRef && { templateRef }) };
+  return { ...hook, ...withGlobals(turn, named) };
 }
 
 /** A hook of a step or task. */
