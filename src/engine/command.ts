@@ -30,7 +30,6 @@ export type ControlRequest =
     message?: string;
     /** JSON text of an object of strings, as the API has it. */
     outputParameters?: string;
-    user?: User;
   };
 
 /** Outcome of a task, as an executor reports it. */

@@ -241,6 +241,10 @@ describe("a step that waits for an outside job", () => {
         .find(({ displayName }) => displayName === "wait");
       expect(shown).toMatchObject({ phase: "Running", message });
     }
+    // A command of an older program may name the user.
+    const done = { type: "set", nodeFieldSelector: "displayName=wait", phase: "Succeeded" };
+    story.ask({ ...done, user: { subject: "ann" } } as ControlRequest);
+    expect(story.node("wf[1].wait")).toMatchObject({ phase: "Succeeded", message: "later" });
   });
 
   test("refuses what cannot be done, and changes nothing", () => {

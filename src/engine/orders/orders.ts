@@ -116,10 +116,7 @@ function resumeOne(
 
 function setOne(
   turn: Turn,
-  { phase = "", message = "", outputParameters = "", user }: Extract<
-    ControlRequest,
-    { type: "set" }
-  >,
+  { phase = "", message = "", outputParameters = "" }: Extract<ControlRequest, { type: "set" }>,
   node: NodeRecord,
 ): void {
   const values = parseOutputs(outputParameters);
@@ -128,7 +125,7 @@ function setOne(
     change(turn, node, { outputs });
     publishGlobals(turn, node, outputs);
   }
-  const text = textAfterSet(node.message, message, phase, user);
+  const text = message === "" ? node.message : message;
   if (phase !== "") end(turn, node, phase as NodePhase, text, { isByUser: true });
   else if (text !== node.message) change(turn, node, { message: text });
 }
@@ -139,17 +136,6 @@ function resumedBy(user: User | undefined): string | undefined {
   const name = preferredUsername === "" ? subject : preferredUsername;
   if (name === "") return email === "" ? undefined : `Resumed by: ${email}`;
   return email === "" ? `Resumed by: ${name}` : `Resumed by: ${name} (${email})`;
-}
-
-function textAfterSet(
-  before: string | undefined,
-  message: string,
-  phase: string,
-  user: User | undefined,
-): string | undefined {
-  if (message !== "") return message;
-  const resumed = phase === "Succeeded" ? resumedBy(user) : undefined;
-  return resumed ?? before;
 }
 
 /** Reads values of outputs by name. @throws {Problem} InvalidArgument when they are not an object of strings */

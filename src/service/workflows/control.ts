@@ -90,7 +90,7 @@ function commandOf(
   request: ControlRequest,
   cause: string | undefined,
 ): ControlCommand {
-  const user = request.type === "resume" || request.type === "set" ? userOf(caller) : undefined;
+  const user = request.type === "resume" ? userOf(caller) : undefined;
   const command: ControlCommand = {
     type: "control",
     request: user === undefined ? request : { ...request, user } as ControlRequest,
