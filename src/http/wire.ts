@@ -170,15 +170,42 @@ function statusWire(status: JsonObject = {}, areNodesWhole = false): JsonObject 
     if (isShownStatus(key, value)) shown[key] = value;
   }
   const { nodes } = status;
+  const { outputs } = shown;
+  if (!areNodesWhole && isJsonObject(outputs)) shown["outputs"] = withNames(outputs);
   if (!isJsonObject(nodes) || Object.keys(nodes).length === 0) return shown;
   shown.nodes = areNodesWhole ? nodes : Object.fromEntries(
     Object.entries(nodes).map(([id, node]) => [
       id,
       isJsonObject(node)
-        ? { id: "", name: "", type: "", startedAt: null, finishedAt: null, ...node }
+        ? { id: "", name: "", type: "", startedAt: null, finishedAt: null, ...completedNode(node) }
         : node,
     ]),
   );
+  return shown;
+}
+
+/** A node of which a projection has left something out, with the members that its parts always have. */
+function completedNode(node: JsonObject): JsonObject {
+  const { inputs, outputs, memoizationStatus } = node;
+  if (inputs === undefined && outputs === undefined && memoizationStatus === undefined) return node;
+  return {
+    ...node,
+    ...(isJsonObject(inputs) && { inputs: withNames(inputs) }),
+    ...(isJsonObject(outputs) && { outputs: withNames(outputs) }),
+    ...(isJsonObject(memoizationStatus) && {
+      memoizationStatus: { hit: false, key: "", cacheName: "", ...memoizationStatus },
+    }),
+  };
+}
+
+/** Inputs or outputs whose parameters and artifacts all have a name. */
+function withNames(values: JsonObject): JsonObject {
+  const shown = { ...values };
+  for (const kind of ["parameters", "artifacts"]) {
+    const list = shown[kind];
+    if (!Array.isArray(list)) continue;
+    shown[kind] = list.map((one) => isJsonObject(one) ? { name: "", ...one } : one);
+  }
   return shown;
 }
 

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { Workflow } from "../spec/manifest.ts";
+import { parseProjection } from "./projection.ts";
+import { workflowWire } from "./wire.ts";
+
+const outputs = {
+  parameters: [{ name: "p", value: "1" }],
+  artifacts: [{ name: "a", s3: { key: "k" } }],
+};
+const node = {
+  id: "x",
+  name: "x",
+  displayName: "x",
+  type: "Pod",
+  startedAt: null,
+  finishedAt: null,
+  inputs: outputs,
+  memoizationStatus: { hit: true, key: "k", cacheName: "c" },
+};
+const workflow = {
+  metadata: { name: "w" },
+  spec: {},
+  status: { phase: "Running", outputs, nodes: { x: node } },
+} as unknown as Workflow;
+
+const shown = (fields: string) => workflowWire(workflow, parseProjection(fields))["status"];
+const times = { startedAt: null, finishedAt: null };
+const mandatory = { id: "", name: "", type: "", ...times };
+
+test.each<[fields: string, status: object]>([
+  ["status.outputs.parameters.value", {
+    ...times,
+    outputs: { parameters: [{ name: "", value: "1" }] },
+  }],
+  ["status.outputs.artifacts.s3", {
+    ...times,
+    outputs: { artifacts: [{ name: "", s3: { key: "k" } }] },
+  }],
+  ["status.nodes.x.inputs.parameters.value", {
+    ...times,
+    nodes: { x: { ...mandatory, inputs: { parameters: [{ name: "", value: "1" }] } } },
+  }],
+  ["status.nodes.x.memoizationStatus.key", {
+    ...times,
+    nodes: {
+      x: { ...mandatory, memoizationStatus: { hit: false, key: "k", cacheName: "" } },
+    },
+  }],
+  ["status.nodes.x.displayName", {
+    ...times,
+    nodes: { x: { ...mandatory, displayName: "x" } },
+  }],
+])("fields=%s leaves the members that clients rely on", (fields, status) => {
+  expect(shown(fields)).toEqual(status);
+});
+
+test("a status of which nothing is left out is shown as it is", () => {
+  const { status } = workflow;
+  expect(shown("status")).toEqual({ ...times, ...status });
+  expect(shown("-spec")).toEqual({ ...times, ...status });
+});
