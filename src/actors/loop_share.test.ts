@@ -26,3 +26,21 @@ test("long works of several actors, one after the other, let others in as if the
   // 200 ms of work, and a rest after each that is over 30.
   expect(rests).toBe(5);
 });
+
+test("a turn may go on for 20 ms, and for so many questions where time stands still", () => {
+  let now = 0;
+  const clock = { monotonic: () => now } as Clock;
+  const share = new LoopShare(clock);
+  const questions = (stepMs: number) =>
+    share.run(() => {
+      let asked = 1;
+      while (share.mayGoOn()) {
+        now += stepMs;
+        asked++;
+      }
+      return asked;
+    });
+  expect(questions(5)).toBe(5);
+  expect(questions(0)).toBe(1_250);
+  expect(questions(5)).toBe(5);
+});

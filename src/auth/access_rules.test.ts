@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { allows, callersByRules, parseAccessRules } from "./access_rules.ts";
+import { allows, callersByRules, namespacesOf, parseAccessRules } from "./access_rules.ts";
 import type { Access } from "./port.ts";
 
 const RULES = parseAccessRules(`
@@ -42,6 +42,19 @@ test.each([
 ])("allows(%s %j, %j) is %s", (subject, groups, access, expected) => {
   const identity = { ...(subject === undefined ? {} : { subject }), groups };
   expect(allows(RULES, identity, access as Access)).toBe(expected);
+});
+
+test.each<[string, string[], Parameters<typeof namespacesOf>[2], string[]]>([
+  ["ci", [], undefined, ["build"]],
+  ["ci", [], { verb: "create", resource: "workflows" }, ["build"]],
+  ["ci", [], { verb: "delete", resource: "workflows" }, []],
+  // Its rule names objects, so it grants nothing for the namespace.
+  ["caller", [], { verb: "get", resource: "workflowtemplates" }, []],
+  ["caller", [], undefined, ["build"]],
+  ["ci", ["admins"], { verb: "create", resource: "workflows" }, ["*"]],
+  ["nobody", [], undefined, []],
+])("namespacesOf(%s %j, %j) is %j", (subject, groups, right, expected) => {
+  expect(namespacesOf(RULES, { subject, groups }, right)).toEqual(expected);
 });
 
 test.each([

@@ -124,7 +124,9 @@ describe("decideRun()", () => {
 
   it("submits, and follows the concurrency policy while others run", () => {
     expect(decide({})).toEqual({ type: "submit", replaceActive: false });
-    expect(decide({ concurrencyPolicy: "Allow" }, 2).type).toBe("submit");
+    const submit = { type: "submit", replaceActive: false };
+    expect(decide({ concurrencyPolicy: "Allow" }, 2)).toEqual(submit);
+    expect(decide({ concurrencyPolicy: "Replace" }, 0)).toEqual(submit);
     expect(decide({ concurrencyPolicy: "Forbid" }, 1)).toEqual({ type: "skip", reason: "active" });
     expect(decide({ concurrencyPolicy: "Forbid" }, 0).type).toBe("submit");
     expect(decide({ concurrencyPolicy: "Replace" }, 1)).toEqual({

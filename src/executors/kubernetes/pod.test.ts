@@ -114,6 +114,17 @@ test("a task with outputs is wrapped, and told how to call back", () => {
   ]);
 });
 
+test("a pod whose workflow names no service account gets that of the settings", () => {
+  const accountOf = (template: object, serviceAccount?: string) => {
+    const task = taskSpec("a", { ...shell("true"), ...template });
+    const made = podFor(task, { ...options, ...(serviceAccount && { serviceAccount }) });
+    return (made["spec"] as JsonObject)["serviceAccountName"];
+  };
+  expect(accountOf({})).toBeUndefined();
+  expect(accountOf({}, "given")).toBe("given");
+  expect(accountOf({ serviceAccountName: "own" }, "given")).toBe("own");
+});
+
 test("everything a template may set reaches the pod; the template wins over the workflow", () => {
   const made = pod("a", {
     container: {
