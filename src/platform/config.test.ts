@@ -137,6 +137,14 @@ test.each(["sqlite:here", "memory:"])("parseConfig() refuses several processes o
   expect(problemsOf(["--processes=1", `--store=${store}`])).toEqual([]);
 });
 
+test("parseConfig() refuses to wait for replicas where there are none", () => {
+  expect(problemsOf(["--redis-wait=1"])).toEqual([
+    "--redis-wait is for --store redis://…: sqlite has no replicas that could confirm a write",
+  ]);
+  expect(problemsOf(["--redis-wait=1", "--store=rediss://x"])).toEqual([]);
+  expect(problemsOf(["--redis-wait=0"])).toEqual([]);
+});
+
 test("parseConfig() wants a port that several processes know", () => {
   expect(problemsOf(["--processes=2", "--store=redis://x", "--port=0"])).toEqual([
     "--processes 2 needs a port that all of them know; say another --port than 0",

@@ -926,6 +926,12 @@ function checkTogether(config: Config, problems: string[]): void {
   }
   checkKeyRotation(config, problems);
   if (config.processes !== "1") checkProcesses(config, problems);
+  if (config.redisWait > 0 && !config.store.startsWith("redis")) {
+    const kind = config.store.split(":", 1)[0];
+    problems.push(
+      `--redis-wait is for --store redis://…: ${kind} has no replicas that could confirm a write`,
+    );
+  }
   if (archivePlace(config) !== "store" && !config.archive) {
     problems.push("--archive-store needs --archive: finished workflows are found through it");
   }
