@@ -1,5 +1,6 @@
 /** The open page, and what stands above all pages. */
 import type { ComponentType, JSX } from "preact";
+import { addressOf } from "./data/root.ts";
 import { router } from "./data/router.ts";
 import { useStore } from "./data/use_store.ts";
 import { LoginPage } from "./pages/login.tsx";
@@ -43,6 +44,19 @@ const COMPONENTS: Record<PageEntry["key"], ComponentType<PageProps>> = {
   login: LoginPage,
 };
 
+/** Nothing is at the address. */
+function NoPage(): JSX.Element {
+  return (
+    <div class="page">
+      <Empty title={TEXTS.pages.notFound}>
+        <p class="buttons">
+          <a class="button main" href={addressOf("/")}>{TEXTS.allWorkflows}</a>
+        </p>
+      </Empty>
+    </div>
+  );
+}
+
 export function App(): JSX.Element {
   useKeys();
   const path = useStore(router, (context) => context.path);
@@ -55,7 +69,7 @@ export function App(): JSX.Element {
       <Boundary about={path}>
         {place !== undefined && Page !== undefined
           ? <Page key={path} params={place.params} query={new URLSearchParams(search)} />
-          : <Empty title={TEXTS.pages.notFound} />}
+          : <NoPage />}
       </Boundary>
       <Notices />
       <KeyHelp />

@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)(
     test("an address where nothing is says so, with the way to the pages that there are", async () => {
       await ui.open("/workflows/nothing/here/at-all");
       await shows("There is no such page");
-      await link("Workflows").click();
+      await link("All workflows").click();
       await shows("No workflows yet");
     });
 
