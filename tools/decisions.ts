@@ -120,6 +120,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/broken_hooks.test.ts: of the workflow runs only when its condition holds or can't be decided",
   },
   {
+    subject: "Exit handler of a task with a retry strategy, and tasks that are left out after it",
+    reference:
+      "They take the phase of the handler: the DAG succeeds although the task has failed, or fails although only the handler has",
+    choice: "better",
+    sluice: "They take the phase of the task",
+    why: "Clean-up that succeeds must not hide a failure",
+    shown:
+      "src/simulation/node_tree.test.ts: a DAG has failed although the exit handler of its failed retry node has succeeded",
+  },
+  {
     subject: "Plain retry after a suspend step was failed",
     reference: "The suspend step stays failed, and the workflow fails again at once",
     choice: "better",
