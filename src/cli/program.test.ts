@@ -2,7 +2,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { expect, test, vi } from "vitest";
 import { VERSION } from "../base/version.ts";
-import { buildProgram, MODULES, run } from "./program.ts";
+import { buildProgram, MODULES, plainFlags, run } from "./program.ts";
 
 function words({ commands }: Command): string[] {
   return commands.flatMap((one) => [one.name(), ...one.aliases()]);
@@ -34,4 +34,15 @@ test("--version is answered without a server", async () => {
   } finally {
     write.mockRestore();
   }
+});
+
+test.each<[given: string[], read: string[]]>([
+  [["get", "x", "--no-color=true"], ["get", "x", "--no-color"]],
+  [["get", "x", "--no-color=false"], ["get", "x"]],
+  [["-e", "--secure=true", "list"], ["-e", "--secure", "list"]],
+  // These take a value, or are none.
+  [["list", "--server=true"], ["list", "--server=true"]],
+  [["list", "--bogus=true"], ["list", "--bogus=true"]],
+])("plainFlags() reads %j as %j", async (given, read) => {
+  expect(plainFlags(await buildProgram(() => {}), given)).toEqual(read);
 });
