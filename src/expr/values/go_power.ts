@@ -1,7 +1,5 @@
-/**
- * Powers of floats in the steps in which Go computes them, because expressions show them as text: whole ones agree to
- * the last digit, others as far as the exponential function and the logarithm do.
- */
+/** Powers of floats in the steps in which Go computes them, because expressions show them as text. */
+import { goExp, goLog } from "./go_exp.ts";
 
 /** Unlike in JavaScript, one to any power is one, and so is minus one to an infinite power. */
 export function goPower(base: number, exponent: number): number {
@@ -21,9 +19,10 @@ function usualPower(base: number, exponent: number): number {
   // From minus one half to one half; the whole part is what remains.
   const fraction = size % 1 > 0.5 ? size % 1 - 1 : size % 1;
   let count = Math.round(size - fraction);
-  let product = fraction === 0 ? 1 : Math.exp(fraction * Math.log(base));
+  const parts = split(base);
+  let product = fraction === 0 ? 1 : goExp(fraction * goLog(parts.fraction, parts.twos));
   let twos = 0;
-  for (let square = split(base); count > 0; count = Math.floor(count / 2)) {
+  for (let square = parts; count > 0; count = Math.floor(count / 2)) {
     if (Math.abs(square.twos) > 4096) {
       // Too large or too small, whatever follows.
       twos += square.twos;
