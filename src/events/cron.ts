@@ -10,6 +10,7 @@ import {
   type CronWorkflow,
   type CronWorkflowSpec,
   type CronWorkflowStatus,
+  type ObjectMeta,
   type Workflow,
 } from "../spec/manifest.ts";
 import { apiVersionOf, cronLabel, type Naming, scheduledTimeAnnotation } from "../spec/naming.ts";
@@ -171,7 +172,7 @@ export function decideRun(
 
 /** The workflow that a cron workflow makes at a due time. */
 export function cronChild(cron: CronWorkflow, dueMs: number, naming: Naming): Workflow {
-  const { name = "", namespace, uid } = cron.metadata;
+  const { name = "", namespace } = cron.metadata;
   const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
   return {
     metadata: {
@@ -179,16 +180,30 @@ export function cronChild(cron: CronWorkflow, dueMs: number, naming: Naming): Wo
       ...defined({ namespace, finalizers }),
       labels: { ...labels, [cronLabel(naming)]: name },
       annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: secondsText(dueMs) },
-      ownerReferences: [{
-        apiVersion: apiVersionOf(naming),
-        kind: "CronWorkflow",
-        name,
-        ...defined({ uid }),
-        controller: true,
-        blockOwnerDeletion: true,
-      }],
+      ...ownedBy(cron, naming),
     },
     spec: cron.spec.workflowSpec,
+  };
+}
+
+/** Makes a cron workflow the owner of what it makes. Without a uid, which stored ones have, there is nothing to refer to. */
+export function ownedBy(
+  { metadata: { name = "", uid = "" } }: CronWorkflow,
+  naming: Naming,
+): Pick<ObjectMeta, "ownerReferences"> {
+  if (uid === "") return {};
+  const kind = "CronWorkflow";
+  return {
+    ownerReferences: [
+      {
+        apiVersion: apiVersionOf(naming),
+        kind,
+        name,
+        uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
   };
 }
 

@@ -334,11 +334,9 @@ describe.skipIf(missing !== undefined)(
       await openWorkflow("runs");
       await button("Delete").click();
       await confirm();
-      await expect.poll(
-        () => names("workflows/default?listOptions.fieldSelector=metadata.name=runs"),
-        PATIENCE,
-      )
-        .toEqual([]);
+      // Only the archive has it now.
+      await expect.poll(async () => (await get("runs")).metadata.labels, PATIENCE)
+        .toMatchObject({ "workflows.argoproj.io/workflow-archiving-status": "Persisted" });
     });
 
     test("a workflow is submitted from a template, and as it is written", async () => {

@@ -17,14 +17,10 @@ import {
   type WorkflowSpec,
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
-import {
-  apiVersionOf,
-  cronLabel,
-  type Naming,
-  scheduledTimeAnnotation,
-} from "../../spec/naming.ts";
+import { cronLabel, type Naming, scheduledTimeAnnotation } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
+import { ownedBy } from "../../events/cron.ts";
 import { requireAccess } from "../access.ts";
 import { changedLabels, creatorLabels, type LabelChanges } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -259,14 +255,7 @@ function workflowFromCron(cron: CronWorkflow, nowMs: number, naming: Naming): Wo
       generateName: `${name}-`,
       labels: { ...labels, [cronLabel(naming)]: name },
       annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: rfc3339(nowMs) },
-      ownerReferences: [{
-        apiVersion: apiVersionOf(naming),
-        kind: "CronWorkflow",
-        name,
-        ...defined({ uid: cron.metadata.uid }),
-        controller: true,
-        blockOwnerDeletion: true,
-      }],
+      ...ownedBy(cron, naming),
       ...defined({ finalizers }),
     },
     spec: structuredClone(cron.spec.workflowSpec),
