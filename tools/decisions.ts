@@ -120,6 +120,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/broken_hooks.test.ts: of the workflow runs only when its condition holds or can't be decided",
   },
   {
+    subject: "Exit handler that is a DAG, of a workflow that was stopped",
+    reference: "Fails at once, whatever its tasks do",
+    choice: "better",
+    sluice: "Ends as its tasks do",
+    why: "Exit handlers run after a stop, and what they did should be seen",
+    shown:
+      "src/simulation/stopped_dags.test.ts: the exit handler of a workflow that was stopped may be a DAG",
+  },
+  {
     subject: "Exit handler of a task with a retry strategy, and tasks that are left out after it",
     reference:
       "They take the phase of the handler: the DAG succeeds although the task has failed, or fails although only the handler has",

@@ -20,3 +20,21 @@ templates:
     expect(message).toMatch(/^Stopped with strategy/);
   },
 );
+
+test("the exit handler of a workflow that was stopped may be a DAG", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+onExit: handler
+templates:
+  - { name: main, steps: [[{ name: a, template: wait }]] }
+  - { name: wait, suspend: {} }
+  - { name: handler, dag: { tasks: [{ name: tell, template: work }] } }
+  - { name: work, container: { image: x } }`,
+    5,
+  );
+  simulation.control("w", { type: "stop" });
+  passTime(simulation, 5);
+  const { nodes = {} } = simulation.view("w").status ?? {};
+  expect(Object.values(nodes).find(({ name }) => name === "w.onExit")?.phase).toBe("Succeeded");
+});

@@ -74,8 +74,13 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (phase === undefined) return;
   change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });
   if (phase !== "Succeeded") end(turn, node, phase);
-  else if ((turn.state.specs.spec.shutdown ?? "") !== "") end(turn, node, "Failed");
+  else if (isCutOff(turn, node)) end(turn, node, "Failed");
   else succeedUnlessLoopFails(turn, node, frame);
+}
+
+/** Tells whether a shutdown cuts this node off. Exit handlers go on. */
+function isCutOff({ state: { specs: { spec } } }: Turn, { isExit }: NodeRecord): boolean {
+  return (spec.shutdown ?? "") !== "" && isExit !== true;
 }
 
 function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
