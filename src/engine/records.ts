@@ -112,8 +112,6 @@ export interface NodeRecord {
   hasBegun?: boolean | undefined;
   /** Part of an exit handler or hook: survives a stop and the deadline of the workflow. */
   isExit?: boolean | undefined;
-  /** Of a step with hooks that has ended: all of them have ended, or will not begin. */
-  areHooksDone?: boolean | undefined;
   /** What a callback has done to this suspend node. */
   callback?: CallbackNote | undefined;
 }

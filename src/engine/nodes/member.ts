@@ -6,7 +6,7 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { findExpandedCall, frameOf, hookArguments, hookCall } from "../scope/call.ts";
 import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
-import { change, watch } from "../change.ts";
+import { watch } from "../change.ts";
 import { waitAgain } from "../scope/dag_plan.ts";
 import { isTrue, mayPassLater } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
@@ -68,12 +68,10 @@ export function isTolerated(turn: Turn, node: NodeRecord): boolean {
 function isDone(turn: Turn, node: NodeRecord): boolean {
   const step = stepOf(turn, node);
   if (step === undefined || !hasHooks(step)) return isFulfilled(node);
-  if (node.areHooksDone === true || isPassedOver(turn, node)) return true;
-  const areAllEnded = runHooks(turn, node, step);
-  if (!areAllEnded || !isFulfilled(node) || !isExitDone(turn, node, step)) return false;
-  // Stored, so that no hook begins after a restart because others have changed in the meantime.
-  if (hasEnded(node)) change(turn, node, { areHooksDone: true });
-  return true;
+  if (isPassedOver(turn, node)) return true;
+  const areHooksDone = runHooks(turn, node, step);
+  if (!areHooksDone || !isFulfilled(node)) return false;
+  return isExitDone(turn, node, step);
 }
 
 /** Tells whether a step did not run because of its `when`. Its hooks do not run either. */

@@ -147,13 +147,10 @@ function openGroup(turn: Turn, node: NodeRecord, { remove }: RetryPlan): void {
     startedAt: state.header.startedAt ?? node.startedAt,
     finishedAt: undefined,
     isErrored: undefined,
-    areHooksDone: undefined,
   });
 }
 
 function removeNode(turn: Turn, node: NodeRecord): void {
-  const owner = node.role === "hook" ? turn.state.nodes.get(node.owner ?? "") : undefined;
-  if (owner?.areHooksDone === true) rewrite(turn, owner, { areHooksDone: undefined });
   if (node.starts !== undefined) cancelTask(turn, node, "the node is attempted again");
   if (node.lock !== undefined || node.dueAt !== undefined) {
     emit(turn, { type: "clear-timer", id: timerId(node) });

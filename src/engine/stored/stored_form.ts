@@ -154,7 +154,6 @@ const NODE: Members<Omit<NodeRecord, typeof LIVE>> = {
   isImported: isTruth,
   hasBegun: isTruth,
   isExit: isTruth,
-  areHooksDone: isTruth,
   callback: isRecord<CallbackNote>({ verb: isText, digest: isText }, ["verb", "digest"]),
 };
 
