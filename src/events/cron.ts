@@ -192,18 +192,15 @@ export function ownedBy(
   naming: Naming,
 ): Pick<ObjectMeta, "ownerReferences"> {
   if (uid === "") return {};
-  const kind = "CronWorkflow";
   return {
-    ownerReferences: [
-      {
-        apiVersion: apiVersionOf(naming),
-        kind,
-        name,
-        uid,
-        controller: true,
-        blockOwnerDeletion: true,
-      },
-    ],
+    ownerReferences: [{
+      apiVersion: apiVersionOf(naming),
+      kind: "CronWorkflow",
+      name,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    }],
   };
 }
 

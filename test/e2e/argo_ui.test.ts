@@ -145,9 +145,7 @@ describe.skipIf(missing !== undefined)(
       return found;
     };
     const names = async (path: string) =>
-      (await call<
-        { items: { metadata: { name: string; labels?: Record<string, string> } }[] | null }
-      >(server, "GET", path)).items
+      (await call<{ items: { metadata: { name: string } }[] | null }>(server, "GET", path)).items
         ?.map(({ metadata }) => metadata.name).sort() ?? [];
     const open = (path: string) => browser.page.goto(`${server.url}/argo/${path}`);
     /** Opens the details of a workflow; the page changes its own address once it has found it. */
