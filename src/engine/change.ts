@@ -67,12 +67,13 @@ function tellOfChange(turn: Turn, node: NodeRecord, before: NodePhase): void {
   runtime.revision++;
   note(turn, node);
   wake(runtime, node);
-  // Nobody waits for anything else.
-  if (isFulfilled(node)) wakeOwner(turn, node);
   if (node.phase !== before) {
     notePhase(turn, node);
+    // Before the owner: their hooks still begin when this end is the last that it waits for.
     wakeWatchers(turn, node);
   }
+  // Nobody waits for anything else.
+  if (isFulfilled(node)) wakeOwner(turn, node);
 }
 
 /** Notes that a node has to be stored. */
@@ -290,6 +291,11 @@ export function watch(turn: Turn, node: NodeRecord, isWatching: boolean): void {
   const { runtime } = turn.state;
   if (node.boundary === undefined || (!isWatching && runtime.watching === undefined)) return;
   setId(runtime.watching ??= new Map(), node.boundary, node.id, isWatching);
+}
+
+/** Tells whether a node has hooks that wait for other steps. */
+export function isWatching({ state: { runtime } }: Turn, { boundary, id }: NodeRecord): boolean {
+  return boundary !== undefined && runtime.watching?.get(boundary)?.has(id) === true;
 }
 
 const MEASURED: ReadonlySet<NodePhase> = new Set<NodePhase>([

@@ -19,6 +19,9 @@ const HOOKS = {
     exit: { template: "work" },
     run: { template: "work", expression: `${step}.status == "Running"` },
   }),
+  "of another": (step: string) => ({
+    run: { template: "work", expression: `${step.replace(/\d+$/, "1")}.status == "Failed"` },
+  }),
   malformed: () => ({ run: { template: "work", expression: "1 +" } }),
   // While the step goes on, this counts as false.
   failing: (step: string) => ({
@@ -40,7 +43,15 @@ function shapes(depth: number): fc.Arbitrary<Shape> {
   const call = fc.record({
     template: fc.oneof(leaf, shapes(depth - 1)),
     hasLoop: fc.boolean(),
-    hooks: fc.constantFrom("none", "none", "fine", "malformed", "failing", "malformed exit"),
+    hooks: fc.constantFrom(
+      "none",
+      "none",
+      "fine",
+      "of another",
+      "malformed",
+      "failing",
+      "malformed exit",
+    ),
     isTolerated: fc.boolean(),
   });
   return fc.record({

@@ -6,7 +6,7 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { findExpandedCall, frameOf, hookArguments, hookCall } from "../scope/call.ts";
 import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
-import { watch } from "../change.ts";
+import { isWatching, watch } from "../change.ts";
 import { waitAgain } from "../scope/dag_plan.ts";
 import { isTrue, mayPassLater } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
@@ -35,9 +35,9 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
   // A daemon is done when it runs. When it ends by itself, its hooks may begin, and it has failed.
   const isLost = node.isLostDaemon === true && !hasEnded(owner);
   if (live.isDone) {
-    if (!isLost || live.isLost) return;
+    if (isLost && !live.isLost) live.isLost = true;
+    else if (!beginsLateHook(turn, node, owner)) return;
     live.isDone = false;
-    live.isLost = true;
     memory.doneCount--;
     if (memory.news?.includes(node)) memory.news = memory.news.filter((other) => other !== node);
     else if (memory.dag !== undefined) waitAgain(memory.dag, node.step ?? "");
@@ -54,6 +54,17 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
     }
   }
   wake(turn.state.runtime, owner);
+}
+
+/**
+ * Looks at the hooks of a step that is done, as long as its group goes on: one that reads other steps may begin. Tells
+ * whether one has, for which the group then waits.
+ */
+function beginsLateHook(turn: Turn, node: NodeRecord, owner: NodeRecord): boolean {
+  if (!isWatching(turn, node)) return false;
+  if (!hasEnded(owner)) return !isDone(turn, node);
+  watch(turn, node, false);
+  return false;
 }
 
 /** Tells whether the step tolerates this failure. */
@@ -108,11 +119,14 @@ function isLoopElementOfDag(turn: Turn, node: NodeRecord): boolean {
 function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   let areAllEnded = true;
   let isWaiting = false;
+  // A step that ends after its group begins no hook.
+  const isTooLate = isFulfilled(node) && node.owner !== undefined && hasEnded(getOwner(turn, node));
   for (const name of hookNames(step.hooks)) {
     const hook = findHook(turn, step, name);
     if (hook === undefined) continue;
     let hooked = nodeByName(turn, hookName(node.name, name));
     if (hooked === undefined) {
+      if (isTooLate) continue;
       const verdict = holds(turn, node, hook.expression ?? "");
       if (verdict === false) {
         isWaiting ||= readsOthers(hook.expression ?? "", node.step ?? "");
@@ -124,7 +138,7 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
     if (hooked === undefined || !isFulfilled(hooked)) areAllEnded = false;
     if (hooked !== undefined) noteBrokenHook(turn.state.nodes, hooked);
   }
-  watch(turn, node, isWaiting && !isFulfilled(node));
+  watch(turn, node, isWaiting);
   return areAllEnded;
 }
 

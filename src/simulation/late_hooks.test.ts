@@ -1,0 +1,72 @@
+/** A hook that reads other steps begins when its condition holds, also when its own step has ended, as long as the group goes on. */
+import { expect, test } from "vitest";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+const WAIT_S = 20;
+
+function run(main: string, isForgetful: boolean) {
+  return simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - { name: main, ${main} }
+  - { name: ok, container: { image: x } }`,
+    WAIT_S,
+    {
+      rules: [
+        { node: "early$", after: 2 },
+        { node: "late$", outcome: "Failed", after: 3 },
+        { node: "onExit$", outcome: "Failed" },
+      ],
+      isForgetful,
+    },
+  );
+}
+
+const failed = (kind: string) =>
+  `hooks: { run: { template: ok, expression: '${kind}.late.status == "Failed"' } }`;
+
+test.each([false, true])(
+  "a hook begins after its step has ended (loaded again: %s)",
+  (isForgetful) => {
+    const steps = `steps: [[{ name: late, template: ok }, { name: early, template: ok, ${
+      failed("steps")
+    } }]]`;
+    const dag =
+      `dag: { failFast: false, tasks: [{ name: late, template: ok }, { name: early, template: ok, ${
+        failed("tasks")
+      } }] }`;
+    for (const [main, name] of [[steps, "w[0].early.hooks.run"], [dag, "w.early.hooks.run"]]) {
+      const { phase, nodes = {} } = run(main as string, isForgetful).view("w").status ?? {};
+      const hook = Object.values(nodes).find((node) => node.name === name);
+      expect([phase, hook?.phase]).toEqual(["Failed", "Succeeded"]);
+    }
+  },
+);
+
+test.each([false, true])(
+  "no hook begins when its group has ended (loaded again: %s)",
+  (isForgetful) => {
+    const main =
+      `steps: [[{ name: early, template: ok, hooks: { run: { template: ok, expression: 'steps.late.status == "Failed"' } } }], [{ name: late, template: ok }]]`;
+    const { nodes = {} } = run(main, isForgetful).view("w").status ?? {};
+    const names = Object.values(nodes).map(({ name }) => name);
+    expect(names).toContain("w[1].late");
+    expect(names).not.toContain("w[0].early.hooks.run");
+  },
+);
+
+test("an exit handler that failed runs again with a retry, though its step is kept", () => {
+  const simulation = run(
+    "steps: [[{ name: early, template: ok, hooks: { exit: { template: ok } } }, { name: late, template: ok }]]",
+    true,
+  );
+  const exit = () =>
+    Object.values(simulation.view("w").status?.nodes ?? {})
+      .find(({ name }) => name === "w[0].early.onExit")?.phase;
+  expect([simulation.view("w").status?.phase, exit()]).toEqual(["Failed", "Failed"]);
+  simulation.rules.length = 0;
+  simulation.control("w", { type: "retry" });
+  passTime(simulation, WAIT_S);
+  expect([simulation.view("w").status?.phase, exit()]).toEqual(["Succeeded", "Succeeded"]);
+});
