@@ -70,3 +70,33 @@ test("an exit handler that failed runs again with a retry, though its step is ke
   passTime(simulation, WAIT_S);
   expect([simulation.view("w").status?.phase, exit()]).toEqual(["Succeeded", "Succeeded"]);
 });
+
+test.each([false, true])(
+  "a hook waits for its place until the loops inside its step have theirs (loaded again: %s)",
+  (isForgetful) => {
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+parallelism: 1
+templates:
+  - name: main
+    steps:
+      - - { name: late, template: ok }
+        - { name: early, template: inner, ${failed("steps")} }
+  - name: inner
+    dag:
+      failFast: false
+      tasks:
+        - { name: loop, template: ok, withItems: [a, b], hooks: { run: { template: ok, expression: "1 +" } } }
+        - { name: other, template: ok }
+  - { name: ok, container: { image: x } }`,
+      WAIT_S,
+      { rules: [{ node: ".", outcome: "Failed" }], isForgetful },
+    );
+    const started = Object.values(simulation.view("w").status?.nodes ?? {})
+      .filter(({ type }) => type === "Pod")
+      .toSorted((a, b) => (a.startedAt ?? "").localeCompare(b.startedAt ?? ""))
+      .map(({ displayName }) => displayName);
+    expect(started).toEqual(["late", "loop(0:a)", "loop(1:b)", "early.hooks.run"]);
+  },
+);

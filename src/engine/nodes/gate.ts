@@ -188,8 +188,9 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
   }
   if (!hasEnded(node)) {
     if (node.type === "Retry" || node.lock !== undefined) return wayTo(turn, node);
-    const { dag } = memoryOf(node);
-    const next = isShut(turn, node) ? undefined : dag?.ready[dag.firstReady];
+    const { dag, brokenHook } = memoryOf(node);
+    const beginsNothing = isShut(turn, node) || brokenHook !== undefined;
+    const next = beginsNothing ? undefined : dag?.ready[dag.firstReady];
     if (next !== undefined) return [...wayTo(turn, node), dag?.plan.rank[next] ?? Infinity];
   }
   // It begins hooks. Those of steps come after all steps of their group.
