@@ -72,8 +72,9 @@ function tellOfChange(turn: Turn, node: NodeRecord, before: NodePhase): void {
     // Before the owner: their hooks still begin when this end is the last that it waits for.
     wakeWatchers(turn, node);
   }
-  // Nobody waits for anything else.
-  if (isFulfilled(node)) wakeOwner(turn, node);
+  // Nobody waits for anything else. A member wakes its group itself when its hooks have ended too, so the group sees all that
+  // has ended in this turn, as after a restart.
+  if (isFulfilled(node) && node.role !== "member" && node.role !== "loop") wakeOwner(turn, node);
 }
 
 /** Notes that a node has to be stored. */
