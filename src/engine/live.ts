@@ -91,7 +91,7 @@ export interface ExpandedCall {
 
 /** A loop whose calls are being worked out. */
 export interface Expansion {
-  items: readonly { item: Json; label: Json }[];
+  items: readonly Json[];
   calls: ExpandedCall[];
   characters: number;
 }

@@ -20,13 +20,7 @@ import {
   type Scope,
 } from "./expressions.ts";
 import { isLoop } from "./frame_steps.ts";
-import {
-  asNodeFailure,
-  itemScope,
-  itemsOfSkipped,
-  type LoopItem,
-  loopItems,
-} from "./loop_items.ts";
+import { asNodeFailure, itemScope, itemsOfSkipped, loopItems } from "./loop_items.ts";
 import { loopName } from "./names.ts";
 import type { References } from "./references.ts";
 import { itemsOnly, resolveArguments, STEPS_MUST_EXIST } from "./resolve_arguments.ts";
@@ -73,9 +67,9 @@ export function expandStep(
     if (!isLooping) return [{ step, name: base, skip, arguments: {} }];
     const items = itemsOfSkipped(turn, step, references.scope);
     if (items.length === 0) return [{ step, name: base, skip: EMPTY_LOOP, arguments: {} }];
-    return items.map(({ item, label }, index) => ({
+    return items.map((item, index) => ({
       step,
-      name: loopName(base, index, label),
+      name: loopName(base, index, item),
       index,
       item,
       skip,
@@ -120,9 +114,9 @@ function expandItems(
 ): void {
   const { items, calls } = growing;
   for (let index = calls.length; index < items.length; index++) {
-    const { item, label } = items[index] as LoopItem;
+    const item = items[index] as Json;
     const before = turn.budget?.characters ?? 0;
-    calls.push(expandItem(turn, loop.step, { ...loop, item, label, index }, references));
+    calls.push(expandItem(turn, loop.step, { ...loop, item, index }, references));
     const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
     growing.characters += added;
     turn.state.runtime.callCharacters += added;
@@ -161,19 +155,18 @@ interface Element {
   base: string;
   when: string | undefined;
   item: Json;
-  label: Json;
   index: number;
 }
 
 function expandItem(
   turn: Turn,
   step: StepLike,
-  { base, when, item, label, index }: Element,
+  { base, when, item, index }: Element,
   references: References,
 ): ExpandedCall {
   beginEvaluation(turn.env);
   const scope = joinScopes(itemScope(item), references.scope);
-  const name = loopName(base, index, label);
+  const name = loopName(base, index, item);
   if (when !== undefined) {
     try {
       const text = replaceTagsIn(when, scope, "keep", turn.env);

@@ -7,7 +7,7 @@ import { checkLoop, LimitExceeded } from "../limits.ts";
 import type { Turn } from "../turn.ts";
 import { replaceTags, type Scope, scopeOf } from "./expressions.ts";
 import { formatInteger, widestOf } from "./print_integer.ts";
-import { exactJson, isPlainMap, parseExactJson, parseJson } from "./raw_json.ts";
+import { exactJson, isPlainMap, parseExactJson, parseJson, sortedJson } from "./raw_json.ts";
 import { STEPS_MUST_EXIST } from "./resolve_arguments.ts";
 
 /** Most elements of one loop. */
@@ -16,17 +16,11 @@ const MAX_LOOP_ELEMENTS = 1_000_000;
 const MAX_FORMAT_WIDTH = 1_000;
 const MAX_SEQUENCE_CHARACTERS = 16_000_000;
 
-/** An element of a loop, and how the name of its node shows it. */
-export interface LoopItem {
-  item: Json;
-  label: Json;
-}
-
 /**
  * The elements of a loop whose `when` is false before any of them is known. References to other steps are not followed for
  * it: what they stand for may never have been made. None when the elements cannot be worked out.
  */
-export function itemsOfSkipped(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
+export function itemsOfSkipped(turn: Turn, step: StepLike, scope: Scope): Json[] {
   try {
     return loopItems(turn, step, withoutSteps(scope));
   } catch (error) {
@@ -45,7 +39,7 @@ function withoutSteps(scope: Scope): Scope {
 }
 
 /** The elements of a loop, in order. @throws {NodeFailure | TemplateError} when they cannot be worked out */
-export function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] {
+export function loopItems(turn: Turn, step: StepLike, scope: Scope): Json[] {
   const source = replaceTags(
     { items: step.withItems, param: step.withParam, sequence: step.withSequence },
     scope,
@@ -54,14 +48,11 @@ export function loopItems(turn: Turn, step: StepLike, scope: Scope): LoopItem[] 
   );
   return asNodeFailure(() => {
     const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
-    if (items !== undefined) return items.map((item) => ({ item, label: item }));
+    if (items !== undefined) return items;
     if (param !== undefined && param !== "") {
-      return withParamItems(turn, param).map((item) => ({
-        item,
-        label: typeof item === "string" ? JSON.stringify(item).slice(1, -1) : item,
-      }));
+      return withParamItems(turn, param);
     }
-    return sequenceItems(turn, sequence ?? {}).map((item) => ({ item, label: item }));
+    return sequenceItems(turn, sequence ?? {});
   });
 }
 
@@ -137,7 +128,9 @@ function tooMany(count: number): NodeFailure {
 
 /** The variables `item` and `item.<key>` of a loop element. All of them are texts. */
 export function itemScope(item: Json): Scope {
-  const values: Record<string, Json> = { item: itemText(item) };
+  const values: Record<string, Json> = {
+    item: isPlainMap(item) ? sortedJson(item) : itemText(item),
+  };
   if (isPlainMap(item)) {
     for (const [key, value] of Object.entries(item)) values[`item.${key}`] = itemText(value);
   }

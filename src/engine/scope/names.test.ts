@@ -31,6 +31,9 @@ test.each([
   [[1, "two"], "b(0:[1 two])"],
   ["a(b)c", "b(0:abc)"],
   [null, "b(0:[])"],
+  ['say "a"', 'b(0:say \\"a\\")'],
+  [{ k: "a\nb", m: { z: "\\", a: 1 } }, 'b(0:k:a\\nb,m:{"z":"\\\\","a":1})'],
+  [["a\tb"], "b(0:[a\\tb])"],
 ])("loopName() of %j", (item, name) => expect(loopName("b", 0, item)).toBe(name));
 
 test("podName() puts the template between workflow and hash", () => {

@@ -75,9 +75,9 @@ export function loopName(base: string, index: number, item: Json): string {
   return flatText(base, "(", String(index), ":", shown, ")");
 }
 
-/** A loop item inside a name: a text as it is, a map as sorted pairs, a list separated by blanks. */
+/** A loop item inside a name: a text as JSON writes it, a map as sorted pairs, a list separated by blanks. */
 function describeItem(item: Json): string {
-  if (typeof item === "string") return item;
+  if (typeof item === "string") return escaped(item);
   if (item === null) return "[]";
   if (Array.isArray(item)) return `[${item.map(printElement).join(" ")}]`;
   if (isPlainMap(item)) {
@@ -88,7 +88,12 @@ function describeItem(item: Json): string {
 }
 
 function printElement(item: Json): string {
-  return typeof item === "string" ? item : exactJson(item);
+  return typeof item === "string" ? escaped(item) : exactJson(item);
+}
+
+/** What stands between the quotation marks of a JSON text. */
+function escaped(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** Name of the exit handler or another hook of a node. */

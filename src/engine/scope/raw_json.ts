@@ -66,17 +66,23 @@ export function isPlainMap(item: Json): item is { [key: string]: Json } {
   return typeof item === "object" && item !== null && !Array.isArray(item) && !isRawNumber(item);
 }
 
-/** Compact JSON, with sorted keys and numbers as they were written. */
+/** Compact JSON, with members and numbers as they were written. */
 export function exactJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(exactJson).join(",")}]`;
-  if (isPlainMap(value)) {
-    const members = Object.keys(value).sort()
-      .map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
-    return `{${members.join(",")}}`;
-  }
+  if (isPlainMap(value)) return jsonMap(value, Object.keys(value));
   return typeof value === "object" && value !== null
     ? value["rawJSON"] as string
     : compactJson(value);
+}
+
+/** The same, with the members of the value itself, but not those of its parts, sorted. */
+export function sortedJson(value: Json): string {
+  return isPlainMap(value) ? jsonMap(value, Object.keys(value).sort()) : exactJson(value);
+}
+
+function jsonMap(value: { [key: string]: Json }, keys: readonly string[]): string {
+  const members = keys.map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
+  return `{${members.join(",")}}`;
 }
 
 /** What is wrong with a text that is not JSON, in the words of Go's parser in the usual cases. */
