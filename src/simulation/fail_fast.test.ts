@@ -109,3 +109,17 @@ test("a retry node that may not attempt again gives its lock to a step that is s
   const node = Object.values(status?.nodes ?? {}).find(({ name }) => name === "w[0].z[1].c");
   expect(node?.phase).toBe("Succeeded");
 });
+
+test("tasks that are left out after a template that failFast has ended do not hide that it failed", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, dag: { tasks: [{ name: s, template: sub }, { name: z, template: work, depends: s }] } }
+  - { name: sub, failFast: true, steps: [[{ name: x, template: work }, { name: y, template: work }]] }
+  - { name: work, container: { image: x } }`;
+  const { status } = simulateWorkflow(spec, 10, { rules: [{ node: "x", outcome: "Failed" }] })
+    .view("w");
+  const nodes = Object.values(status?.nodes ?? {});
+  expect(nodes.find(({ name }) => name === "w.z")?.phase).toBe("Omitted");
+  expect(status?.phase).toBe("Failed");
+});

@@ -39,7 +39,10 @@ export function branchPhases(
   const inheritedFrom = (task: string): NodePhase => {
     const node = nodeByName(turn, `${boundary.name}.${task}`);
     let phase: NodePhase = "Succeeded";
-    for (const id of node === undefined ? [] : outboundOf(turn.state, node)) {
+    const last = node === undefined ? [] : outboundOf(turn.state, node);
+    // A template that failFast or an error has ended has no last nodes, but a phase.
+    if (last.length === 0) return phaseOf(task) ?? phase;
+    for (const id of last) {
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
       const { phase: ended } = decisive(turn, outbound);
