@@ -29,3 +29,28 @@ test.each([
     .toEqual(["Succeeded", "Error", "Succeeded", "Error", "Succeeded"]);
   expect(status?.phase).toBe("Succeeded");
 });
+
+const LOOP = `
+entrypoint: main
+templates:
+  - { name: script, script: { image: x, command: [sh], source: x } }
+  - { name: last, inputs: { parameters: [{ name: p }] }, container: { image: x } }
+  - { name: sub, dag: { tasks: [{ name: a, template: script, withItems: [1, 2] }, { name: b, template: last, depends: a, arguments: { parameters: [{ name: p, value: "{{tasks.a.outputs.result}}" }] } }] } }`;
+const FAULT = "invalid character 'v' looking for beginning of value";
+
+test.each([
+  ["", "sub", "Error", `error in entry template execution: ${FAULT}`],
+  [
+    "  - { name: main, steps: [[{ name: s, template: sub }]] }",
+    "main",
+    "Failed",
+    `step group deemed errored due to child w[0].s error: ${FAULT}`,
+  ],
+])("results that are no list are the fault of the whole dag%s", (main, entry, phase, message) => {
+  const spec = LOOP.replace("entrypoint: main", `entrypoint: ${entry}`) + (main && "\n" + main);
+  const { status } = simulateWorkflow(spec, 10, { rules: [{ node: "a", result: "v" }] }).view("w");
+  expect(status).toMatchObject({ phase, message });
+  const dag = Object.values(status?.nodes ?? {}).find(({ type }) => type === "DAG");
+  expect(dag).toMatchObject({ phase: "Error", message: FAULT });
+  expect(dag).not.toHaveProperty("outboundNodes");
+});

@@ -73,9 +73,14 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
   change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });
-  if (phase !== "Succeeded") end(turn, node, phase);
-  else if (isCutOff(turn, node)) end(turn, node, "Failed");
-  else succeedUnlessLoopFails(turn, node, frame);
+  const isCut = isCutOff(turn, node);
+  const fault = isCut ? undefined : faultOfLoops(turn, node, frame, dag, phase);
+  if (fault !== undefined) failNode(turn, node, fault);
+  else if (phase !== "Succeeded") end(turn, node, phase);
+  else if (isCut) end(turn, node, "Failed");
+  else succeed(turn, node, frame);
+  // What could not be carried out has no end from which others go on.
+  if (node.isErrored === true) change(turn, node, { outbound: [] });
 }
 
 /** Tells whether a shutdown cuts this node off. Exit handlers go on. */
@@ -83,14 +88,26 @@ function isCutOff({ state: { specs: { spec } } }: Turn, { isExit }: NodeRecord):
   return (spec.shutdown ?? "") !== "" && isExit !== true;
 }
 
-function succeedUnlessLoopFails(turn: Turn, node: NodeRecord, frame: Frame): void {
-  for (const step of frame.template.dag?.tasks ?? []) {
+/**
+ * What is wrong with the results of a loop. It is the fault of the whole node as soon as a task after the loop has begun, and
+ * otherwise when the node is about to succeed.
+ */
+function faultOfLoops(
+  turn: Turn,
+  node: NodeRecord,
+  frame: Frame,
+  { plan, begun }: DagMemory,
+  phase: NodePhase,
+): string | undefined {
+  for (const [number, step] of (frame.template.dag?.tasks ?? []).entries()) {
     if (!isLoop(step)) continue;
+    const isUsed = plan.dependents[number]?.some((dependent) => begun[dependent] === 1) === true;
+    if (phase !== "Succeeded" && !isUsed) continue;
     const task = nodeByName(turn, `${node.name}.${step.name}`);
     const fault = task?.type === "TaskGroup" ? loopFault(task, step) : undefined;
-    if (fault !== undefined) return failNode(turn, node, fault);
+    if (fault !== undefined) return fault;
   }
-  succeed(turn, node, frame);
+  return undefined;
 }
 
 /** Counts down, at the tasks that wait for them, the tasks that are done. */

@@ -46,6 +46,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     const fault = loopsFault(frame, group);
     if (fault !== undefined) {
       failNode(turn, node, fault);
+      change(turn, node, { outbound: [] });
       return;
     }
   }
