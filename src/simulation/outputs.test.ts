@@ -70,3 +70,17 @@ templates:
     message: "inputs.artifacts.f missing location information",
   });
 });
+
+test("a step whose outputs cannot be worked out is the fault of the group, though it may end with an error", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: s, template: sub, continueOn: { error: true } }], [{ name: t, template: work }]] }
+  - { name: sub, steps: [[{ name: a, template: work }]], outputs: { parameters: [{ name: o, valueFrom: { expression: "asInt('no')" } }] } }
+  - { name: work, container: { image: x } }`;
+  const { status } = simulateWorkflow(spec, 10).view("w");
+  expect(status?.phase).toBe("Failed");
+  expect(status?.message).toMatch(
+    /^step group deemed errored due to child w\[0\]\.s error: invalid/,
+  );
+});

@@ -48,7 +48,9 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
   memory.doneCount++;
   if (owner.type === "DAG") (memory.news ??= []).push(node);
   live.isLost = isLost;
-  if (isFailedOrError(node) && !isTolerated(turn, node)) {
+  // What could not be carried out is the fault of the group, whatever the step tolerates.
+  const isFault = node.isErrored === true && owner.type === "StepGroup";
+  if (isFailedOrError(node) && (isFault || !isTolerated(turn, node))) {
     if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {
       memory.firstFailed = node;
     }
