@@ -10,6 +10,7 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import { Fault } from "../../expr/values/error.ts";
 import { canonicalQuantity, quantityProblem } from "../quantity.ts";
 import { readBytes, readTime } from "./encoded_text.ts";
+import { emptyOf, inOrder, isComplete } from "./missing.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
@@ -55,57 +56,10 @@ const MAX_QUANTITY = 256;
  * Decodes `value` by `schema`. The result has its members in the order of the schema, includes what normal form always
  * shows, and shares nothing with `value`. Members that the schema marks as shared may be frozen.
  *
- * @throws {DecodeError} at the first value that does not fit
+ * @throws {DecodeError} for the value that does not fit, or for the one of many that Go tells
  */
 export function decode(value: unknown, schema: Schema, options = NO_OPTIONS): Json {
-  return new Decoder(options).decode(value, schema) ?? emptyOf(schema);
-}
-
-/** The normal form of a missing member. */
-function emptyOf(schema: Schema): Json {
-  switch (schema.kind) {
-    case "struct":
-      return inOrder({}, schema);
-    case "list":
-    case "stepGroup":
-      return [];
-    case "string":
-    case "anyString":
-    case "bytes":
-      return "";
-    case "boolean":
-      return false;
-    case "int32":
-    case "int64":
-    case "uint64":
-    case "intOrString":
-      return 0;
-    case "quantity":
-      return "0";
-    case "time":
-      return null;
-    default:
-      return {};
-  }
-}
-
-/** Adds the members that are always there, and puts all of them into the order of the schema. */
-function inOrder(given: JsonObject, schema: StructSchema): JsonObject {
-  for (const { name, field } of schema.alwaysShown()) {
-    if (!Object.hasOwn(given, name)) given[name] = field.orNull ? null : emptyOf(field.schema);
-  }
-  const out: JsonObject = {};
-  for (const name of schema.fields().keys()) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    if (value !== undefined) out[name] = value;
-  }
-  return out;
-}
-
-/** Tells whether a struct has all members that are always there. */
-function isComplete(given: JsonObject, schema: StructSchema): boolean {
-  for (const { name } of schema.alwaysShown()) if (!Object.hasOwn(given, name)) return false;
-  return true;
+  return new Decoder(options).decodeWhole(value, schema) ?? emptyOf(schema);
 }
 
 const NO_OPTIONS: DecodeOptions = {};
@@ -116,6 +70,8 @@ const sharedValues = new WeakMap<Schema, SharedValues<Json | undefined>>();
 class Decoder {
   readonly #onUnknown: ((field: UnknownField) => void) | undefined;
   readonly #under: readonly string[];
+  /** The first value whose type does not fit. Go tells it only if no type with a decoder of its own refuses another. */
+  #misfit: DecodeError | undefined;
   /** Two entries for each step from the outside in: the member as it is written or the position, and the member's name. */
   readonly #steps: (string | number | undefined)[] = [];
   #struct: string | undefined;
@@ -127,7 +83,24 @@ class Decoder {
     this.#under = options.under ?? [];
   }
 
-  /** @returns undefined if the value is null */
+  decodeWhole(value: unknown, schema: Schema): Json | undefined {
+    const decoded = this.decode(value, schema);
+    if (this.#misfit !== undefined) throw this.#misfit;
+    return decoded;
+  }
+
+  /** Decodes a part whose first misfit ends the decoding of the part, whatever was found before it. */
+  #decodeApart<T>(decode: () => T): T {
+    const before = this.#misfit;
+    this.#misfit = undefined;
+    const decoded = decode();
+    const misfit = this.#misfit;
+    this.#misfit = before;
+    if (misfit !== undefined) throw misfit;
+    return decoded;
+  }
+
+  /** @returns undefined if the value is null, or does not fit */
   decode(value: unknown, schema: Schema): Json | undefined {
     if (value === null || value === undefined) return undefined;
     switch (schema.kind) {
@@ -144,8 +117,8 @@ class Decoder {
     }
   }
 
-  #decodeStruct(value: unknown, schema: StructSchema): JsonObject {
-    if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+  #decodeStruct(value: unknown, schema: StructSchema): JsonObject | undefined {
+    if (!isJsonObject(value)) return this.#misfits(value, schema.goType);
     const outer = this.#struct;
     if (this.#stepDepth === 0) this.#struct = schema.name;
     const given: JsonObject = {};
@@ -201,11 +174,20 @@ class Decoder {
     }
     let known = sharedValues.get(schema);
     if (known === undefined) sharedValues.set(schema, known = new SharedValues());
-    return known.of(JSON.stringify(value), () => this.decode(value, schema));
+    const before = this.#misfit;
+    this.#misfit = undefined;
+    try {
+      return known.of(JSON.stringify(value), () => this.decodeWhole(value, schema));
+    } catch (error) {
+      if (error !== this.#misfit) throw error;
+      return undefined;
+    } finally {
+      this.#misfit = before ?? this.#misfit;
+    }
   }
 
-  #decodeList(value: unknown, schema: ListSchema): Json[] {
-    if (!Array.isArray(value)) throw this.#mismatch(value, schema.goType);
+  #decodeList(value: unknown, schema: ListSchema): Json[] | undefined {
+    if (!Array.isArray(value)) return this.#misfits(value, schema.goType);
     return value.map((item, index) => {
       this.#enter(index);
       const decoded = this.decode(item, schema.items);
@@ -215,8 +197,8 @@ class Decoder {
     });
   }
 
-  #decodeMap(value: unknown, schema: MapSchema): JsonObject {
-    if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
+  #decodeMap(value: unknown, schema: MapSchema): JsonObject | undefined {
+    if (!isJsonObject(value)) return this.#misfits(value, schema.goType);
     const out: JsonObject = {};
     for (const key in value) {
       this.#enter(key);
@@ -240,44 +222,55 @@ class Decoder {
       }
     });
     this.#stepDepth++;
-    const steps = value.map((item, index) => {
-      this.#enter(index);
-      const decoded = this.decode(item, step) ?? emptyOf(step);
-      this.#leave();
-      return decoded;
-    });
+    const steps = this.#decodeApart(() =>
+      value.map((item, index) => {
+        this.#enter(index);
+        const decoded = this.decode(item, step) ?? emptyOf(step);
+        this.#leave();
+        return decoded;
+      })
+    );
     this.#stepDepth--;
     return steps;
   }
 
-  #decodeScalar(value: unknown, schema: ScalarSchema): Json {
+  #decodeScalar(value: unknown, schema: ScalarSchema): Json | undefined {
     switch (schema.kind) {
       case "string":
-        if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
-        return value;
       case "boolean":
-        if (typeof value !== "boolean") throw this.#mismatch(value, schema.goType);
-        return value;
+        if (typeof value !== schema.kind) return this.#misfits(value, schema.goType);
+        return value as string | boolean;
       case "int32":
       case "int64":
-      case "uint64":
-        return this.#decodeInt(value, schema.kind, schema.goType);
+      case "uint64": {
+        const found = unfitInt(value, schema.kind);
+        return found === undefined ? value as number : this.#misfits(value, schema.goType, found);
+      }
       case "anyString":
         if (typeof value === "string") return value;
         if (typeof value === "boolean") return String(value);
         // JSON text may hold a number that is too large, YAML also `.inf` and `.nan`.
         if (Number.isFinite(value)) return decimalText(value as number);
         throw this.#mismatch(value, schema.goType);
-      case "intOrString":
-        return typeof value === "string" ? value : this.#decodeInt(value, "int32", schema.goType);
+      case "intOrString": {
+        const found = typeof value === "string" ? undefined : unfitInt(value, "int32");
+        if (found === undefined) return value as string | number;
+        throw this.#mismatch(value, schema.goType, [], found);
+      }
       case "quantity":
         return this.#decodeQuantity(typeof value === "number" ? decimalText(value) : value);
       case "time":
         if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
         return this.#readText(value, readTime);
       case "bytes":
-        if (typeof value !== "string") throw this.#mismatch(value, schema.goType);
-        return this.#readText(value, readBytes);
+        if (typeof value !== "string") return this.#misfits(value, schema.goType);
+        try {
+          return this.#readText(value, readBytes);
+        } catch (error) {
+          if (!(error instanceof DecodeError)) throw error;
+          this.#misfit ??= error;
+          return undefined;
+        }
       case "plugin": {
         if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
         const count = Object.keys(value).length;
@@ -285,8 +278,7 @@ class Decoder {
         return copyJson(value);
       }
       case "object":
-        if (!isJsonObject(value)) throw this.#mismatch(value, schema.goType);
-        return copyJson(value);
+        return isJsonObject(value) ? copyJson(value) : this.#misfits(value, schema.goType);
       case "json":
         return copyJson(value);
     }
@@ -311,13 +303,9 @@ class Decoder {
     return canonicalQuantity(text);
   }
 
-  #decodeInt(value: unknown, kind: keyof typeof INT_LIMITS, goType: string): number {
-    if (typeof value !== "number") throw this.#mismatch(value, goType);
-    const [least, most] = INT_LIMITS[kind];
-    if (!Number.isInteger(value) || value < least || value > most) {
-      throw this.#mismatch(value, goType, [], `number ${decimalText(value)}`);
-    }
-    return value;
+  #misfits(value: unknown, goType: string, found?: string): undefined {
+    this.#misfit ??= this.#mismatch(value, goType, [], found);
+    return undefined;
   }
 
   #reportUnknown(key: string): void {
@@ -365,6 +353,14 @@ export function pathText(path: Path): string {
   return path.map((part, index) =>
     typeof part === "number" ? `[${part}]` : index === 0 ? part : `.${part}`
   ).join("");
+}
+
+/** @returns what was found instead of a whole number within the limits */
+function unfitInt(value: unknown, kind: keyof typeof INT_LIMITS): string | undefined {
+  if (typeof value !== "number") return typeName(value);
+  const [least, most] = INT_LIMITS[kind];
+  if (Number.isInteger(value) && value >= least && value <= most) return undefined;
+  return `number ${decimalText(value)}`;
 }
 
 function typeName(value: unknown): string {
