@@ -4,23 +4,34 @@ import type { Arguments, Parameter } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 import { checkNames } from "./names.ts";
 
+/** Whose arguments they are. */
+type Place =
+  /** A workflow's, with all their values. */
+  | "workflow"
+  /** A workflow's, whose values may still come: in templates and in lint. */
+  | "template"
+  /** A step's or task's. The reference has filled the template in, which loses lists of choices without a choice. */
+  | "call";
+
 /**
  * @param prefix what precedes the argument's name in messages, including the dot
- * @param mayBeEmpty values may still be missing: in templates and in lint
  * @throws {SpecError}
  */
 export function checkArguments(
   prefix: string,
   given: Arguments | undefined,
-  mayBeEmpty: boolean,
+  of: Place,
 ): void {
+  const mayBeEmpty = of === "template";
   checkNames(given?.parameters, "value", `${prefix}parameters`);
   checkNames(given?.artifacts, "value", `${prefix}artifacts`);
   for (const parameter of given?.parameters ?? []) {
     const place = prefix + parameter.name;
     checkValue(place, parameter, mayBeEmpty);
     // Intentionally ends the whole check, as the reference does, if a list of choices has no value yet.
-    if (parameter.enum !== undefined && !checkChoice(place, parameter, mayBeEmpty)) return;
+    const choices = parameter.enum;
+    if (choices === undefined || (of === "call" && choices.length === 0)) continue;
+    if (!checkChoice(place, parameter, mayBeEmpty)) return;
   }
   for (const artifact of given?.artifacts ?? []) {
     const place = prefix + artifact.name;

@@ -182,7 +182,7 @@ function checkTask(
   const at = `${place}.tasks.${task.name}`;
   if (names === undefined) withPrefix(`${at} `, () => addItems(task, NO_NAMES));
   else checkTaskTags(walk, at, task, names, ancestry);
-  checkArguments(`${at}.arguments.`, task.arguments, false);
+  checkArguments(`${at}.arguments.`, task.arguments, "call");
   withPrefix(`${at} `, () => {
     checkSources(task.arguments, (name) => ancestry.waitsFor(name));
     walk.checkCall(task, owner, givenArguments(task.arguments));

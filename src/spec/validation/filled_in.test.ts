@@ -179,3 +179,49 @@ describe("dependencies", () => {
     expect(refusal(spec)).toMatch(/^templates\.main sorting failed: invalid dependency '&?'$/);
   });
 });
+
+describe("empty lists, which are lost when a template is filled in", () => {
+  const typeless = "templates.main.steps[0].a template '' type is unknown";
+  it.each([
+    ["steps of an inline template", "steps: [[{name: a, inline: {steps: []}}]]", typeless],
+    [
+      "choices of a step's argument",
+      "steps: [[{name: a, template: work, arguments: {parameters: [{name: p, value: x, enum: []}]}}]]",
+      "",
+    ],
+    [
+      "choices of a task's argument",
+      "dag: {tasks: [{name: a, template: work, arguments: {parameters: [{name: p, value: x, enum: []}]}}]}",
+      "",
+    ],
+  ])("%s", (_name, body, text) => expect(refusal(ofMain(body))).toBe(text));
+
+  it("choices of the workflow's own argument are not lost", () => {
+    expect(refusal(ofMain("suspend: {}").replace('"5"', '"5", enum: []'))).toBe(
+      "spec.arguments.five.enum should contain at least one value",
+    );
+  });
+});
+
+describe("an inline template beside a reference", () => {
+  const calls = (template: string) => `inline: {steps: [[{name: b, template: ${template}}]]}`;
+  const step = (ref: string, inline = "inline: {suspend: {}}") =>
+    ofMain(`steps: [[{name: a, templateRef: ${ref}, ${inline}}]]`);
+
+  it("needs the object that the reference names, not its template", () => {
+    expect(refusal(step("{name: plain, template: none}"))).toBe("");
+    expect(refusal(step("{name: none, template: main}"))).toBe(
+      'templates.main.steps[0].a workflowtemplates.argoproj.io "none" not found',
+    );
+    expect(refusal(step("{name: none, template: main, clusterScope: true}"))).toBe(
+      'templates.main.steps[0].a clusterworkflowtemplates.argoproj.io "none" not found',
+    );
+  });
+
+  it("finds the templates of that object, not those around it", () => {
+    const ref = "{name: stored, template: labelled}";
+    expect(refusal(step(ref, calls("nowhere")))).toContain("template name 'nowhere' undefined");
+    expect(refusal(step(ref, calls("work")))).toContain("template name 'work' undefined");
+    expect(refusal(step("{name: plain, template: main}", calls("main")))).toBe("");
+  });
+});

@@ -1,6 +1,10 @@
 /** Where templates are found: in the object that calls them, or in a stored one. */
+import { notFound } from "../../base/problem.ts";
+import { goQuote } from "../../expr/functions/go_quote.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
 import type { StepLike, Template, WorkflowSpec, WorkflowTemplate } from "../manifest.ts";
+import { type Naming, STANDARD_NAMING } from "../naming.ts";
+import { SpecError } from "../spec_error.ts";
 
 /** Kinds that hold templates others may use. */
 export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";
@@ -47,3 +51,23 @@ export type Call = Pick<StepLike, "template" | "templateRef" | "inline">;
 
 /** The error for a stored template that is missing. */
 export type MissingTemplate = (kind: TemplateKind, namespace: string, name: string) => Error;
+
+/**
+ * What to say of a stored template that is missing.
+ *
+ * @param options.offline only the given manifests exist
+ */
+export function missingTemplate(
+  { offline, naming = STANDARD_NAMING }: { offline?: boolean; naming?: Naming },
+): MissingTemplate {
+  if (offline !== true) {
+    return (kind, _namespace, name) =>
+      notFound(`${kind.toLowerCase()}s.${naming.apiGroup} ${goQuote(name)} not found`);
+  }
+  return (kind, namespace, name) =>
+    new SpecError(
+      kind === "ClusterWorkflowTemplate"
+        ? `couldn't find cluster workflow template ${goQuote(name)}`
+        : `couldn't find workflow template ${goQuote(name)} in namespace ${goQuote(namespace)}`,
+    );
+}

@@ -57,7 +57,7 @@ function checkStep(
 ): void {
   names.add(`steps.${step.name}.status`);
   withPrefix(`${at} `, () => addItems(step, names));
-  checkArguments(`${at}.arguments.`, step.arguments, false);
+  checkArguments(`${at}.arguments.`, step.arguments, "call");
   const called = withPrefix(`${at} `, () => walk.checkCall(step, owner));
   checkAwaited(at, step, called);
   if (hasExitHook(step)) walk.addOutputs(called, "steps", step.name, names);

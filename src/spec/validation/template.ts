@@ -34,6 +34,7 @@ import {
   type Owner,
   ownerOf,
   type TemplateFinder,
+  type TemplateKind,
 } from "./owner.ts";
 import { checkPodContainers, checkTemplatePodResources } from "./pod.ts";
 import { checkSteps } from "./steps.ts";
@@ -62,7 +63,8 @@ export class TemplateWalk implements CallChecker {
   readonly #finder: TemplateFinder;
   readonly #namespace: string;
   readonly #anyWorkflowParameter: boolean;
-  readonly #missing: MissingTemplate | undefined;
+  readonly #isOffline: boolean;
+  readonly #missing: MissingTemplate;
   readonly #checked = new Set<string>();
   /** Templates that were checked: of further calls, only the arguments are checked. */
   readonly #seen = new Set<Template>();
@@ -73,16 +75,18 @@ export class TemplateWalk implements CallChecker {
 
   /**
    * @param options.isTemplate the spec is that of a workflow template, whose arguments come later
-   * @param options.missing error for a missing stored template, instead of the usual one
+   * @param options.isOffline only the given manifests exist
+   * @param options.missing the error for a stored template that does not exist
    */
   constructor(
     finder: TemplateFinder,
     namespace: string,
-    options: { isTemplate: boolean; missing?: MissingTemplate | undefined },
+    options: { isTemplate: boolean; isOffline: boolean; missing: MissingTemplate },
   ) {
     this.#finder = finder;
     this.#namespace = namespace;
     this.#anyWorkflowParameter = options.isTemplate;
+    this.#isOffline = options.isOffline;
     this.#missing = options.missing;
   }
 
@@ -128,28 +132,48 @@ export class TemplateWalk implements CallChecker {
     } else if (name !== "" && local === undefined) {
       throw new SpecError(`template name '${name}' undefined`);
     }
-    if (call.inline !== undefined) return { template: call.inline, owner };
+    if (call.inline !== undefined) {
+      return { template: withoutEmptySteps(call.inline), owner: this.#ownerOfInline(ref) ?? owner };
+    }
     if (ref !== undefined) return this.#resolveRef(ref);
     if (local === undefined) throw new SpecError("failed to get a template");
     return { template: local, owner };
   }
 
+  /** Where an inline template beside a reference finds its templates. The one that the reference names is not used. */
+  #ownerOfInline(ref: TemplateRef | undefined): Owner | undefined {
+    if (ref === undefined) return undefined;
+    const owner = this.#storedOwner(ref);
+    if (owner === undefined) throw new SpecError(this.#missingOf(ref).message);
+    return owner;
+  }
+
   #resolveRef(ref: TemplateRef): { template: Template; owner: Owner } | undefined {
-    const name = ref.name ?? "";
-    const cluster = ref.clusterScope === true;
-    const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
-    const namespace = cluster ? "" : this.#namespace;
-    const stored = this.#finder.findTemplate(kind, namespace, name);
-    if (stored === undefined && this.#missing !== undefined) {
-      throw this.#missing(kind, namespace, name);
-    }
-    const owner = stored && this.#ownerOf(cluster ? "cluster" : "namespaced", name, stored.spec);
+    const owner = this.#storedOwner(ref);
+    if (owner === undefined && this.#isOffline) throw this.#missingOf(ref);
     const template = owner?.templates.get(ref.template ?? "");
     if (owner === undefined || template === undefined) {
       if (holdsPlaceholder(ref.template ?? "")) return undefined;
-      throw new SpecError(`template reference ${name}.${ref.template} not found`);
+      throw new SpecError(`template reference ${ref.name}.${ref.template} not found`);
     }
     return { template, owner };
+  }
+
+  #placeOf({ name = "", clusterScope }: TemplateRef): [TemplateKind, string, string] {
+    return clusterScope === true
+      ? ["ClusterWorkflowTemplate", "", name]
+      : ["WorkflowTemplate", this.#namespace, name];
+  }
+
+  #missingOf(ref: TemplateRef): Error {
+    return this.#missing(...this.#placeOf(ref));
+  }
+
+  #storedOwner(ref: TemplateRef): Owner | undefined {
+    const [kind, namespace, name] = this.#placeOf(ref);
+    const stored = this.#finder.findTemplate(kind, namespace, name);
+    const scope = kind === "WorkflowTemplate" ? "namespaced" : "cluster";
+    return stored && this.#ownerOf(scope, name, stored.spec);
   }
 
   #ownerOf(scope: Owner["scope"], name: string, spec: WorkflowSpec): Owner {

@@ -4,8 +4,7 @@
  */
 import { defined } from "../../base/defined.ts";
 import { checkWorkflowMetrics } from "./metrics.ts";
-import { goQuote } from "../../expr/functions/go_quote.ts";
-import { notFound, Problem } from "../../base/problem.ts";
+import { Problem } from "../../base/problem.ts";
 import { anyArguments, givenArguments } from "../bind_arguments.ts";
 import { checkForeseenNodes } from "./foreseen_nodes.ts";
 import { checkOnce } from "./known_valid.ts";
@@ -30,7 +29,7 @@ import { holdsTag } from "./inputs_outputs.ts";
 import { checkNames, checkObjectName, MAX_CRON_NAME } from "./names.ts";
 import {
   type Call,
-  type MissingTemplate,
+  missingTemplate,
   type Owner,
   ownerOf,
   type TemplateFinder,
@@ -138,7 +137,8 @@ function validateSpec(workflow: Workflow, context: ValidationContext, options: S
   const given = stored === undefined
     ? spec.arguments ?? {}
     : mergeArguments(spec.arguments, stored.spec.arguments);
-  checkArguments("spec.arguments.", given, options.lint === true || options.isTemplate);
+  const mayBeEmpty = options.lint === true || options.isTemplate;
+  checkArguments("spec.arguments.", given, mayBeEmpty ? "template" : "workflow");
   checkOnce(
     { own: spec, stored: stored?.spec, metadata: [metadata, context.defaultMetadata], options },
     () => walkTemplates(workflow, stored, given, context, options),
@@ -162,7 +162,8 @@ function walkTemplates(
   const namespace = metadata.namespace ?? "";
   const walk = new TemplateWalk(context, namespace, {
     isTemplate: options.isTemplate,
-    missing: options.offline === true ? missingOffline : undefined,
+    isOffline: options.offline === true,
+    missing: missingTemplate(options),
   });
   addWorkflowVariables(walk, workflow, given, sources);
   const owner = ownerOf("local", metadata.name ?? "", spec);
@@ -216,21 +217,10 @@ export function getReferencedTemplate(
   const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
   const name = ref.name ?? "";
   const at = cluster ? "" : namespace;
-  const { apiGroup } = options.naming ?? STANDARD_NAMING;
   const found = finder.findTemplate(kind, at, name);
   if (found !== undefined) return found;
-  throw options.offline === true
-    ? missingOffline(kind, at, name)
-    : notFound(`${kind.toLowerCase()}s.${apiGroup} ${goQuote(name)} not found`);
+  throw missingTemplate(options)(kind, at, name);
 }
-
-const missingOffline: MissingTemplate = (kind, namespace, name) =>
-  new SpecError(
-    kind === "ClusterWorkflowTemplate"
-      ? `couldn't find cluster workflow template ${goQuote(name)}`
-      : `couldn't find workflow template ${goQuote(name)} in namespace ` +
-        goQuote(namespace),
-  );
 
 function addWorkflowVariables(
   walk: TemplateWalk,
