@@ -51,13 +51,14 @@ export function resolveTemplate(
 }
 
 function find(turn: Turn, holder: TemplateHolder, context: TemplateContext): ResolvedTemplate {
+  const ref = holder.templateRef?.name === undefined ? undefined : holder.templateRef;
   if (holder.inline !== undefined) {
-    if (context.kind !== "local") {
-      return stored(turn, context, `inline/${holder.name ?? ""}`, () => holder.inline);
-    }
-    return { template: holder.inline, context };
+    // Beside an inline template, a reference says only where the calls of that template are looked up.
+    const at = ref === undefined ? context : contextOfRef(ref);
+    if (at.kind === "local") return { template: holder.inline, context: at };
+    return stored(turn, at, `inline/${holder.name ?? ""}`, () => holder.inline);
   }
-  if (holder.templateRef?.name !== undefined) return findReferred(turn, holder.templateRef);
+  if (ref !== undefined) return findReferred(turn, ref);
   const name = holder.template ?? "";
   if (context.kind === "local") {
     const template = executedSpec(turn.state).templates?.find((one) => one.name === name);
@@ -71,9 +72,13 @@ function find(turn: Turn, holder: TemplateHolder, context: TemplateContext): Res
   });
 }
 
+function contextOfRef({ name = "", clusterScope }: TemplateRef): TemplateContext {
+  return contextOf(clusterScope === true ? "cluster" : "namespaced", name);
+}
+
 function findReferred(turn: Turn, ref: TemplateRef): ResolvedTemplate {
-  const isCluster = ref.clusterScope === true;
-  const context = contextOf(isCluster ? "cluster" : "namespaced", ref.name ?? "");
+  const context = contextOfRef(ref);
+  const isCluster = context.kind === "cluster";
   return stored(turn, context, ref.template ?? "", () => {
     const manifest = findStored<WorkflowTemplate>(
       turn,

@@ -66,3 +66,16 @@ test("templates that call each other in a circle are visited once", () => {
     "namespaced/c/a",
   ]);
 });
+
+test("an inline template beside a reference is stored with what it reaches there", () => {
+  const inline = { steps: [[{ name: "s", template: "leaf" }]] };
+  const templateRef = { name: "shared", template: "main" };
+  const workflow = {
+    metadata: {},
+    spec: { templates: [{ name: "m", steps: [[{ name: "a", inline, templateRef }]] }] },
+  };
+  expect(Object.keys(storedTemplatesOf(workflow, "ns", find))).toEqual([
+    "namespaced/shared/inline/a",
+    "namespaced/shared/leaf",
+  ]);
+});

@@ -78,12 +78,13 @@ class TemplateCollector {
   }
 
   #follow(scope: Scope, caller: Caller): void {
+    const target = this.#scopeOf(scope, caller);
     if (caller.inline !== undefined) {
-      this.#keep(scope.prefix && `${scope.prefix}/inline/${caller.name ?? ""}`, caller.inline);
-      this.#visit(scope, caller.inline);
+      const at = target ?? scope;
+      this.#keep(at.prefix && `${at.prefix}/inline/${caller.name ?? ""}`, caller.inline);
+      this.#visit(at, caller.inline);
       return;
     }
-    const target = this.#scopeOf(scope, caller);
     const name = caller.templateRef?.template ?? caller.template ?? "";
     const template = target && this.#templateOf(target.spec, name);
     if (target === undefined || template === undefined) return;
