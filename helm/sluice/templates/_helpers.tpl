@@ -12,6 +12,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Of the release's own Redis. Its pods have a label of this name and eleven characters, and a label's value has at most 63. */}}
+{{- define "sluice.redisName" -}}
+{{- include "sluice.fullname" . | trunc 46 | trimSuffix "-" -}}-redis
+{{- end -}}
+
 {{- define "sluice.selector" -}}
 app.kubernetes.io/name: {{ include "sluice.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -119,12 +124,16 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- end -}}
 {{- end -}}
 
-{{/* Values that depend on each other; a wrong one gets one clear message. */}}
-{{- define "sluice.check" -}}
-{{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
-{{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}
-{{- fail (printf "%d replica: an update or a lost node would refuse events; set at least 2, or allowSingleReplica=true" $replicas) -}}
+{{/* A quantity of memory in MiB. */}}
+{{- define "sluice.mebibytes" -}}
+{{- $text := toString . -}}
+{{- $unit := regexFind "[kMGTPE]i?$" $text -}}
+{{- $sizes := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
+{{- divf (mulf (trimSuffix $unit $text | float64) (get $sizes $unit | default 1.0)) 1048576 | int64 -}}
 {{- end -}}
+
+{{/* Values of authentication that depend on each other. */}}
+{{- define "sluice.checkAuth" -}}
 {{- if and (eq .Values.auth.mode "server") (not .Values.auth.allowWithoutAuth) -}}
 {{- fail "auth.mode=server lets everybody who reaches the service do everything; choose client or sso, or say auth.allowWithoutAuth=true" -}}
 {{- end -}}
@@ -132,11 +141,54 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and $sso (not (and .Values.auth.sso.issuer .Values.auth.sso.audience)) -}}
 {{- fail "auth.mode=sso needs auth.sso.issuer and auth.sso.audience" -}}
 {{- end -}}
+{{- range $name := list "issuer" "audience" "jwksUrl" "clientId" "redirectUrl" "clientSecret" -}}
+{{- if and (not $sso) (get $.Values.auth.sso $name) -}}
+{{- fail (printf "auth.sso.%s is for auth.mode=sso or \"client,sso\"; with auth.mode=%s nobody is asked for single sign-on" $name $.Values.auth.mode) -}}
+{{- end -}}
+{{- end -}}
+{{- if ne (empty .Values.auth.sso.clientId) (empty .Values.auth.sso.redirectUrl) -}}
+{{- fail "a login at the issuer needs both auth.sso.clientId and auth.sso.redirectUrl" -}}
+{{- end -}}
+{{- if and .Values.auth.sso.clientSecret (not .Values.auth.sso.clientId) -}}
+{{- fail "auth.sso.clientSecret is the Secret of a client: it needs auth.sso.clientId" -}}
+{{- end -}}
 {{- if and (or $sso .Values.auth.tokensSecret) (not (include "sluice.accessConfigMap" .)) -}}
 {{- fail "single sign-on and tokens need rules in auth.access or auth.accessConfigMap: without, nobody may do anything" -}}
 {{- end -}}
-{{- if and (contains "client" .Values.auth.mode) (ne .Values.executor "kubernetes") (not .Values.auth.tokensSecret) -}}
+{{- $asksCluster := and (contains "client" .Values.auth.mode) (eq .Values.executor "kubernetes") -}}
+{{- if and (contains "client" .Values.auth.mode) (not $asksCluster) (not .Values.auth.tokensSecret) -}}
 {{- fail (printf "auth.mode=client with executor=%s needs auth.tokensSecret: the cluster is not asked about tokens then" .Values.executor) -}}
+{{- end -}}
+{{- $scrape := .Values.metrics.serviceMonitor -}}
+{{- if and $scrape.enabled (ne .Values.auth.mode "server") (not $asksCluster) (not $scrape.tokenSecret) -}}
+{{- fail (printf "metrics.serviceMonitor.enabled=true with auth.mode=%s and executor=%s needs metrics.serviceMonitor.tokenSecret: Prometheus' own token is one of the cluster, which is not asked about tokens then" .Values.auth.mode .Values.executor) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values of the pods that depend on each other. */}}
+{{- define "sluice.checkPods" -}}
+{{- if and .Values.autoscaling.enabled (lt (int .Values.autoscaling.maxReplicas) (int .Values.autoscaling.minReplicas)) -}}
+{{- fail (printf "autoscaling.maxReplicas=%d is less than autoscaling.minReplicas=%d" (int .Values.autoscaling.maxReplicas) (int .Values.autoscaling.minReplicas)) -}}
+{{- end -}}
+{{- range $name := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
+{{- if hasKey $.Values.podLabels $name -}}
+{{- fail (printf "podLabels can't have %s: the chart finds its pods by it" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources -}}
+{{- $heap := mul 704 (ternary 1 (int .Values.processes) (kindIs "string" .Values.processes)) -}}
+{{- if and $limit (lt (include "sluice.mebibytes" $limit | int64) $heap) -}}
+{{- fail (printf "resources.limits.memory=%v is less than the heap that processes=%v may use (%dMi): the pod would be killed under load; give it 1Gi for each process" $limit .Values.processes $heap) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values that depend on each other; a wrong one gets one clear message. */}}
+{{- define "sluice.check" -}}
+{{- include "sluice.checkAuth" . -}}
+{{- include "sluice.checkPods" . -}}
+{{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
+{{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}
+{{- fail (printf "%d replica: an update or a lost node would refuse events; set at least 2, or allowSingleReplica=true" $replicas) -}}
 {{- end -}}
 {{- if and (eq .Values.manifestSource "kubernetes") .Values.manifestsConfigMap -}}
 {{- fail "manifestsConfigMap is for manifestSource=store; with kubernetes: kubectl apply" -}}
@@ -152,6 +204,9 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- end -}}
 {{- if and .Values.redis.enabled (or .Values.redis.externalUrl .Values.redis.externalSecret) -}}
 {{- fail "redis.externalUrl and redis.externalSecret need redis.enabled=false: with true the release has a Redis of its own" -}}
+{{- end -}}
+{{- if and (not .Values.redis.enabled) .Values.redis.password -}}
+{{- fail "redis.password is for redis.enabled=true; that of your own Redis belongs into redis.externalSecret or redis.externalUrl: redis://:PASSWORD@HOST" -}}
 {{- end -}}
 {{- if and .Values.redis.externalUrl .Values.redis.externalSecret -}}
 {{- fail "redis.externalUrl and redis.externalSecret both say where Redis is: choose one" -}}

@@ -129,7 +129,9 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
     kinds: ["CustomResourceDefinition"],
   },
   "manifests of a ConfigMap": { values: { manifestsConfigMap: "manifests" } },
-  "several processes in a pod": { values: { processes: 4 } },
+  "several processes in a pod": {
+    values: { processes: 4, resources: { limits: { memory: "4Gi" } } },
+  },
   "as many processes as cores": { values: { processes: "auto" } },
   "callback URLs": {
     values: { callbacks: { publicUrl: "https://x.example/sluice", keysSecret: "callbacks" } },
@@ -175,6 +177,17 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
     },
   },
 };
+
+/** Single sign-on with this besides, or instead. */
+function login(sso: Record<string, string>): Values {
+  return {
+    auth: {
+      mode: "sso",
+      sso: { issuer: "https://id.example", audience: "sluice", ...sso },
+      accessConfigMap: "rules",
+    },
+  };
+}
 
 /** A value for each setting that differs from its default, as large as possible. */
 function sampleSettings(): Record<string, unknown> {
@@ -329,6 +342,63 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ["a value of a wrong type", { replicas: "2" }, /replicas/],
     ["no process", { processes: 0 }, /processes/],
     ["a word for a number of processes", { processes: "some" }, /processes/],
+    [
+      "single sign-on that the mode leaves out",
+      { auth: { sso: { clientId: "pages" } } },
+      /auth\.sso\.clientId is for auth\.mode=sso/,
+    ],
+    ["a login without a way back", login({ clientId: "pages" }), /both auth\.sso\.clientId and/],
+    [
+      "a way back to another page",
+      login({ clientId: "pages", redirectUrl: "https://sluice.example/" }),
+      /redirectUrl/,
+    ],
+    ["a secret of no client", login({ clientSecret: "s" }), /needs auth\.sso\.clientId/],
+    ["an issuer that is no address", login({ issuer: "id.example" }), /issuer/],
+    [
+      "a scrape without a token that counts",
+      { ...login({}), metrics: { serviceMonitor: { enabled: true } } },
+      /needs metrics\.serviceMonitor\.tokenSecret/,
+    ],
+    [
+      "half of a token's place",
+      { metrics: { serviceMonitor: { enabled: true, tokenSecret: { name: "scrape" } } } },
+      /tokenSecret/,
+    ],
+    [
+      "fewer replicas at most than at least",
+      { autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } },
+      /autoscaling\.maxReplicas=3 is less than autoscaling\.minReplicas=4/,
+    ],
+    [
+      "labels by which the chart finds its pods",
+      { podLabels: { "app.kubernetes.io/name": "x" } },
+      /podLabels can't have app\.kubernetes\.io\/name/,
+    ],
+    [
+      "less memory than the heap",
+      { resources: { limits: { memory: "512Mi" } } },
+      /limits\.memory=512Mi is less than the heap that processes=1 may use \(704Mi\)/,
+    ],
+    [
+      "less memory than the heaps",
+      { processes: 4, resources: { limits: { memory: 2e9 } } },
+      /is less than the heap that processes=4 may use \(2816Mi\)/,
+    ],
+    ["an amount that is none", { resources: { limits: { memory: "1GB" } } }, /memory/],
+    ["a kind of resources that is none", { resources: { limit: {} } }, /limit.* not allowed/i],
+    [
+      "a password for another Redis",
+      { redis: { enabled: false, externalUrl: "redis://h", password: "p" } },
+      /redis\.password is for redis\.enabled=true/,
+    ],
+    ["a host with a scheme", { ingress: { enabled: true, host: "https://x.example" } }, /host/],
+    ["a name that is none", { fullnameOverride: "Foo_Bar" }, /fullnameOverride/],
+    ["a namespace that is none", { workflowNamespaces: ["a,b"] }, /workflowNamespaces/],
+    ["a workflow account without a name", { workflowServiceAccount: { name: "" } }, /name/],
+    ["a label that is no text", { podLabels: { a: 1 } }, /podLabels/],
+    ["a variable that can't be one", { env: { "A B": "c" } }, /env/],
+    ["a share that is none", { podDisruptionBudget: { maxUnavailable: "x" } }, /maxUnavailable/],
     ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
   ])("refuses %s with one clear line", (_name, values, message) => {
     expect(() => template(values)).toThrow(message);
@@ -381,6 +451,24 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       "Role a",
     ]);
     expect(kinds({ workflowNamespaces: ["*"] })).toEqual(["ClusterRole undefined"]);
+  });
+
+  test("pods of each workflow namespace have their service account", () => {
+    const accounts = (values: Values) =>
+      render(values).filter(({ kind, metadata }) =>
+        kind === "ServiceAccount" && metadata.name === "sluice-workflow"
+      ).map(({ metadata }) => metadata.namespace);
+    expect(accounts({ workflowNamespaces: ["a"] })).toEqual(["a-namespace-with-a-long-name", "a"]);
+    expect(accounts({ workflowNamespaces: ["*"] })).toEqual(["a-namespace-with-a-long-name"]);
+    expect(accounts({ workflowServiceAccount: { create: false } })).toEqual([]);
+  });
+
+  test("the pods of Redis can have the label that Kubernetes gives them, however long the name", () => {
+    const items = render({ fullnameOverride: "x".repeat(60) });
+    const { name } = one(items, "StatefulSet").metadata;
+    expect(`${name}-${"f".repeat(10)}`.length).toBeLessThanOrEqual(63);
+    expect(one(items, "Service", name).metadata.name).toBe(name);
+    expect(environment({ fullnameOverride: "x".repeat(60) })["SLUICE_STORE"]).toContain(`@${name}:`);
   });
 
   test("replicas spread, survive disruptions and end gently", () => {
