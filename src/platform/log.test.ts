@@ -21,6 +21,29 @@ test("createLogger() says the cause of an error once", () => {
   expect([message, shown.message]).toEqual(["Redis is away: offline", "offline"]);
 });
 
+test("createLogger() shows where an error comes from if it is a defect, or with debug", () => {
+  const stacks = (level: "info" | "debug", err: unknown) => {
+    const lines: string[] = [];
+    createLogger(level, { write: (line: string) => void lines.push(line) }).warn(
+      { err },
+      "trouble",
+    );
+    const { message, stack, cause } = JSON.parse(lines[0] ?? "").err;
+    return [message, stack !== undefined, cause?.stack !== undefined];
+  };
+  const full = new Problem(ProblemCode.Unavailable, "full", { cause: new Error("disk") });
+  const missing = Object.assign(new Error("ENOENT"), { code: "ENOENT", syscall: "open" });
+  expect(stacks("info", full)).toEqual(["full", false, false]);
+  expect(stacks("info", missing)).toEqual(["ENOENT", false, false]);
+  expect(stacks("debug", full)).toEqual(["full", true, true]);
+  expect(stacks("info", new TypeError("defect"))).toEqual(["defect", true, false]);
+  expect(stacks("info", new Problem(ProblemCode.Internal, "defect"))).toEqual([
+    "defect",
+    true,
+    false,
+  ]);
+});
+
 test("createLogger() writes once what can't be reached, however many try", () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line: string) => void lines.push(line) });

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { pino } from "pino";
 import { PinoPretty } from "pino-pretty";
-import type { DestinationStream, Logger, LoggerOptions } from "pino";
+import type { DestinationStream, Logger, LoggerOptions, SerializedError } from "pino";
 import { withoutCallbackTokens } from "../base/callback_tokens.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "./clock.ts";
@@ -41,6 +41,22 @@ function unreachable([fields, message]: readonly unknown[]): string | undefined 
   return JSON.stringify([message, err.message]);
 }
 
+/**
+ * An error as a line shows it: with its stack if it is a defect of the program. What a problem or the machine says is for
+ * whoever operates the server, to whom the place in the program tells nothing.
+ */
+function shownError(err: Error): unknown {
+  if (!(err instanceof Error)) return err;
+  const shown = pino.stdSerializers.errWithCause(err);
+  const isDefect = err instanceof Problem ? err.code === ProblemCode.Internal : !("syscall" in err);
+  return isDefect ? shown : withoutStack(shown);
+}
+
+function withoutStack({ stack: _, cause, ...rest }: Partial<SerializedError>): object {
+  if (cause === undefined) return rest;
+  return { ...rest, cause: typeof cause === "object" && cause ? withoutStack(cause) : cause };
+}
+
 /** Gives more fields for a line with these, such as the trace of what it is about; undefined: there are none. */
 export type MoreFields = (fields: object) => object | undefined;
 
@@ -50,6 +66,11 @@ const more = new Set<MoreFields>();
 export function addFields(give: MoreFields): () => void {
   more.add(give);
   return () => void more.delete(give);
+}
+
+/** Whoever looks for a fault in the program sees where each error comes from. */
+function showsStacks(level: LogLevel): boolean {
+  return level === "debug" || level === "trace";
 }
 
 /** Makes the root logger. `destination` is stdout unless a test wants to read along. */
@@ -76,8 +97,8 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
       paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
       censor: "[hidden]",
     },
-    // The other serializer repeats the cause's text in the message, where a Problem has it already.
-    serializers: { err: pino.stdSerializers.errWithCause },
+    // Pino's other serializer repeats the cause's text in the message, where a Problem has it already.
+    serializers: { err: showsStacks(level) ? pino.stdSerializers.errWithCause : shownError },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };

@@ -160,8 +160,15 @@ function openExclusively(
         `The ${what} in ${folder} is in use by another process: stop that one, or use another folder`,
       );
     }
-    throw unavailable(`Cannot open the ${what} in ${folder}: ${errorText(error)}`);
+    throw unavailable(`Cannot open the ${what} in ${folder}: ${openingFault(error, file)}`);
   }
+}
+
+/** Why a file can't be opened and, where its text alone doesn't say, what to do. */
+function openingFault(error: unknown, file: string): string {
+  const text = errorText(error);
+  if (!/malformed|not a database/.test(text)) return text;
+  return `${file} is damaged (${text}); put a backup in its place, or use another folder`;
 }
 
 function migrate(

@@ -37,6 +37,15 @@ function startHolder() {
   });
 }
 
+test("a file that is no store is refused with what to do about it", async () => {
+  writeFileSync(join(folder, "sluice.db"), "no database ".repeat(1_000));
+  const { message } = await problemOf((async () => open())());
+  expect(message).toBe(
+    `Cannot open the store in ${folder}: sluice.db is damaged (file is not a database); ` +
+      "put a backup in its place, or use another folder",
+  );
+});
+
 test("a second store on the same folder is refused in one line", async () => {
   const store = await open();
   const problem = await problemOf(open());
