@@ -22,11 +22,40 @@ test("readQuery() types what is declared and ignores the rest", () => {
 });
 
 test.each([
+  ["0x1F", 31],
+  ["-0b11", -3],
+  ["+0o17", 15],
+  ["010", 8],
+  ["1_000", 1000],
+  ["0_7", 7],
+  ["0", 0],
+  ["-9223372036854775808", -(2 ** 63)],
+])("readQuery() reads the whole number %s as Go does", (text, value) => {
+  expect(readQuery(`listOptions.limit=${encodeURIComponent(text)}`, LIST_OPTIONS)).toEqual({
+    "listOptions.limit": value,
+  });
+});
+
+test.each(["", "08", "0x", "0b2", "1__0", "_1", "1_", "--1", "1e2", "1.0", " 1"])(
+  "readQuery() refuses %j for a whole number",
+  (text) => {
+    expect(() => readQuery(`listOptions.limit=${text}`, LIST_OPTIONS)).toThrow(
+      `strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`,
+    );
+  },
+);
+
+test.each([
   ["listOptions.limit=abc", 'strconv.ParseInt: parsing "abc": invalid syntax'],
   [
     "listOptions.limit=99999999999999999999",
     'strconv.ParseInt: parsing "99999999999999999999": value out of range',
   ],
+  [
+    "listOptions.limit=0x8000000000000000",
+    'strconv.ParseInt: parsing "0x8000000000000000": value out of range',
+  ],
+  ["listOptions.limit=a%00", String.raw`strconv.ParseInt: parsing "a\x00": invalid syntax`],
   ["listOptions.watch=yes", 'strconv.ParseBool: parsing "yes": invalid syntax'],
   ["listOptions=1", "field type *v1.ListOptions is not supported in query parameters"],
   ["fields.x=1", "unexpected nested field x in fields"],

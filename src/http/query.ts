@@ -3,6 +3,7 @@
  * are ignored; of a repeated single value, the first counts.
  */
 import { invalid } from "../base/problem.ts";
+import { goQuote } from "../expr/functions/go_quote.ts";
 
 /** Type of a query parameter. `message` is an object that can't be given as a whole. */
 export type QueryType = "string" | "int32" | "int64" | "bool" | "strings" | "message";
@@ -127,15 +128,21 @@ function readValue(name: string, type: QueryType, value: string): unknown {
 export function parseBool(text: string): boolean {
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
   if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  throw invalid(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  throw invalid(`strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`);
 }
 
-function parseInteger(text: string, bits: number): number {
-  const fail = (reason: string) =>
-    invalid(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${reason}`);
-  if (!/^[+-]?[0-9]+$/.test(text)) throw fail("invalid syntax");
-  if (text.length > 40) throw fail("value out of range");
-  const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
+/** A whole number as Go writes them in programs: a leading 0 makes it octal, and `_` may stand between digits. */
+const GO_INTEGER =
+  /^([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?[0-9])*)$/;
+
+/** Reads a Go integer of so many bits. @throws {Problem} InvalidArgument */
+export function parseInteger(text: string, bits: number): number {
+  const fail = (reason: string) => invalid(`strconv.ParseInt: parsing ${goQuote(text)}: ${reason}`);
+  const [, sign, written = ""] = GO_INTEGER.exec(text) ?? [];
+  if (sign === undefined) throw fail("invalid syntax");
+  if (text.length > 100) throw fail("value out of range");
+  const digits = written.replaceAll("_", "").replace(/^0(?=\d)/, "0o");
+  const value = sign === "-" ? -BigInt(digits) : BigInt(digits);
   if (BigInt.asIntN(bits, value) !== value) throw fail("value out of range");
   return Number(value);
 }
@@ -144,7 +151,7 @@ function unescape(text: string): string {
   const spaced = text.replaceAll("+", " ");
   if (!spaced.includes("%")) return spaced;
   const broken = /%(?![0-9a-fA-F]{2}).{0,2}/s.exec(spaced);
-  if (broken !== null) throw invalid(`invalid URL escape ${JSON.stringify(broken[0])}`);
+  if (broken !== null) throw invalid(`invalid URL escape ${goQuote(broken[0])}`);
   try {
     return decodeURIComponent(spaced);
   } catch {
