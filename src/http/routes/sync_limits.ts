@@ -9,33 +9,53 @@ import {
   type SyncLimitRef,
   updateSyncLimit,
 } from "../../service/manifests/sync_limits.ts";
+import { decode } from "../../spec/schema/decode.ts";
+import { int32, struct, type StructSchema } from "../../spec/schema/schema.ts";
+import { parseInteger } from "../query.ts";
 import { SYNC_CREATE, SYNC_UPDATE, type SyncBody } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 
-function syncType(type: Json | undefined): SyncConfigType {
-  switch (type) {
-    case undefined:
-    case null:
-    case 0:
-    case "":
-    case "0":
-    case "CONFIGMAP":
-      return SyncConfigType.ConfigMap;
-    case 1:
-    case "1":
-    case "DATABASE":
-      return SyncConfigType.Database;
-    default:
-      throw invalid(`type must be 0 (CONFIGMAP) or 1 (DATABASE), not ${JSON.stringify(type)}`);
-  }
+/** Types by their names, which the reference's description of its API promises, although it takes only numbers. */
+const TYPE_NAMES = new Map<Json | undefined, SyncConfigType>([
+  [undefined, SyncConfigType.ConfigMap],
+  [null, SyncConfigType.ConfigMap],
+  ["CONFIGMAP", SyncConfigType.ConfigMap],
+  ["DATABASE", SyncConfigType.Database],
+]);
+
+const TYPE_NUMBERS = [SyncConfigType.ConfigMap, SyncConfigType.Database];
+
+function numberedType(type: number): SyncConfigType {
+  const known = TYPE_NUMBERS[type];
+  if (known === undefined) throw invalid(`unsupported sync config type: ${type}`);
+  return known;
+}
+
+/** The type that a query names. @throws {Problem} InvalidArgument */
+function queryType(type: string | undefined): SyncConfigType {
+  return TYPE_NAMES.get(type) ?? numberedType(parseInteger(type ?? "", 32));
+}
+
+/** The type that a body names. @throws {Problem} InvalidArgument */
+function bodyType(type: Json | undefined, request: StructSchema): SyncConfigType {
+  const named = TYPE_NAMES.get(type);
+  if (named !== undefined) return named;
+  const { type: number } = decode({ type }, numberOf(request)) as { type: number };
+  return numberedType(number);
+}
+
+/** What a request says of its type when that is no name. */
+function numberOf({ name }: StructSchema): StructSchema {
+  return struct(name, () => ({ type: { ...int32, goType: "sync.SyncConfigType" } }));
 }
 
 function syncRef(
   call: { params: Record<string, string> },
-  given: { type?: Json; cmName?: string; key?: string },
+  type: SyncConfigType,
+  given: { cmName?: string; key?: string },
 ): SyncLimitRef {
   return {
-    type: syncType(given.type),
+    type,
     namespace: param(call, "namespace"),
     configMap: given.cmName ?? "",
     key: call.params.key ?? given.key ?? "",
@@ -58,7 +78,7 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
       ...await createSyncLimit(
         call.service,
         call.caller,
-        syncRef(call, call.body),
+        syncRef(call, bodyType(call.body.type, SYNC_CREATE), call.body),
         call.body.limit ?? 0,
       ),
     }),
@@ -71,7 +91,11 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
     summary: "Get a semaphore limit",
     query: syncQuery,
     run: async (call) => ({
-      ...await getSyncLimit(call.service, call.caller, syncRef(call, call.query)),
+      ...await getSyncLimit(
+        call.service,
+        call.caller,
+        syncRef(call, queryType(call.query.type), call.query),
+      ),
     }),
   }),
   unary<SyncBody>({
@@ -85,7 +109,7 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
       ...await updateSyncLimit(
         call.service,
         call.caller,
-        syncRef(call, call.body),
+        syncRef(call, bodyType(call.body.type, SYNC_UPDATE), call.body),
         call.body.limit ?? 0,
       ),
     }),
@@ -99,7 +123,11 @@ export const SYNC_LIMIT_ROUTES: readonly Route[] = [
     query: syncQuery,
     answer: { type: "empty" },
     run: async (call) => {
-      await deleteSyncLimit(call.service, call.caller, syncRef(call, call.query));
+      await deleteSyncLimit(
+        call.service,
+        call.caller,
+        syncRef(call, queryType(call.query.type), call.query),
+      );
       return {};
     },
   }),

@@ -47,6 +47,46 @@ test("are refused by default", async () => {
   });
 });
 
+test("have a type that is a number or its name", async () => {
+  await start(true);
+  const into = "into Go struct field CreateSyncLimitRequest.type of type sync.SyncConfigType";
+  const refusals: [unknown, string][] = [
+    [2, "unsupported sync config type: 2"],
+    [-1, "unsupported sync config type: -1"],
+    [1.5, `json: cannot unmarshal number 1.5 ${into}`],
+    [2 ** 31, `json: cannot unmarshal number 2147483648 ${into}`],
+    ["1", `json: cannot unmarshal string ${into}`],
+    ["", `json: cannot unmarshal string ${into}`],
+    [[], `json: cannot unmarshal array ${into}`],
+    [true, `json: cannot unmarshal bool ${into}`],
+  ];
+  for (const [type, message] of refusals) {
+    expect(await send("POST", "", { type, cmName: "c", key: "k", limit: 1 })).toEqual({
+      status: 400,
+      body: { code: 3, message },
+    });
+  }
+  for (
+    const [type, message] of [
+      ["2", "unsupported sync config type: 2"],
+      ["0x2", "unsupported sync config type: 2"],
+      ["x", 'strconv.ParseInt: parsing "x": invalid syntax'],
+      ["", 'strconv.ParseInt: parsing "": invalid syntax'],
+      ["2147483648", 'strconv.ParseInt: parsing "2147483648": value out of range'],
+    ]
+  ) {
+    expect(await send("GET", `/k?cmName=c&type=${type}`)).toEqual({
+      status: 400,
+      body: { code: 3, message },
+    });
+  }
+  for (const type of [0, null, "CONFIGMAP", 1, "DATABASE"]) {
+    expect(await send("POST", "", { type, cmName: "c", key: `k${type}`, limit: 1 })).toMatchObject({
+      status: 200,
+    });
+  }
+});
+
 test("of a config map have a key that Kubernetes takes", async () => {
   await start(true);
   for (const key of ["", "a b", "..a", ".", "a/b", "a".repeat(254)]) {
