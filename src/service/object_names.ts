@@ -33,7 +33,7 @@ export interface ResourceKind {
 }
 
 /** The part of `ServiceDeps` that names the workflow group. */
-interface Deployment {
+export interface Deployment {
   settings: { naming: Naming };
 }
 

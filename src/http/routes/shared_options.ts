@@ -1,6 +1,6 @@
 /** Parameters and options that many routes share: from path and query to requests. */
 import { defined } from "../../base/defined.ts";
-import type { DeleteRequest } from "../../service/manifests/writes.ts";
+import type { DeleteRequest } from "../../service/deletions.ts";
 import type { WorkflowRef } from "../../service/workflows/reads.ts";
 import type { WatchRequest } from "../../service/workflows/watch.ts";
 import { type DELETE_OPTIONS, type LIST_OPTIONS, type QueryValues } from "../query.ts";
@@ -51,8 +51,11 @@ export function watchRequest(
 export function deleteConditions(query: QueryValues<typeof DELETE_OPTIONS>): DeleteRequest {
   const uid = query["deleteOptions.preconditions.uid"];
   const resourceVersion = query["deleteOptions.preconditions.resourceVersion"];
-  return {
-    dryRun: query["deleteOptions.dryRun"] ?? [],
-    ...defined({ uid, resourceVersion }),
-  };
+  return defined({
+    dryRun: query["deleteOptions.dryRun"],
+    propagationPolicy: query["deleteOptions.propagationPolicy"],
+    orphanDependents: query["deleteOptions.orphanDependents"],
+    uid,
+    resourceVersion,
+  });
 }

@@ -9,6 +9,7 @@ import { rfc3339 } from "../../engine/scope/time_text.ts";
 import type { ManifestKind, ObjectMeta } from "../../spec/manifest.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import { type DeleteRequest, isToBeDeleted } from "../deletions.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MANIFEST_RESOURCES } from "../kinds.ts";
 import {
@@ -22,13 +23,6 @@ import {
   qualified,
 } from "../object_names.ts";
 import { listedObject, type ManifestObject, readManifest, requireManifestAccess } from "./reads.ts";
-
-/** Conditions of a deletion. */
-export interface DeleteRequest {
-  dryRun?: string[];
-  uid?: string;
-  resourceVersion?: string;
-}
 
 /**
  * Stores a new manifest; generates a name when it has only `generateName`.
@@ -140,11 +134,7 @@ export async function deleteManifest(
     if (stored === undefined) throw objectNotFound(deps, resource, name);
     const resourceVersion = stored.version;
     const { uid } = listedObject(deps, stored).metadata;
-    if (
-      (request.uid !== undefined && request.uid !== uid) ||
-      (request.resourceVersion !== undefined && request.resourceVersion !== resourceVersion)
-    ) throw objectModified(deps, resource, name);
-    if ((request.dryRun ?? []).length > 0) return;
+    if (!isToBeDeleted(deps, resource, name, request, { uid, resourceVersion })) return;
     // A damaged record may have lost its version too.
     const expect = resourceVersion === "0" ? undefined : resourceVersion;
     const removed = await deps.store.manifests.remove(kind, namespace, name, expect);

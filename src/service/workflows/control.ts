@@ -8,11 +8,11 @@ import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import { actorLabels, type CallerAction, type LabelChanges } from "../caller_labels.ts";
+import { type DeleteRequest, isToBeDeleted } from "../deletions.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
-import type { DeleteRequest } from "../manifests/writes.ts";
-import { objectModified, objectNotFound } from "../object_names.ts";
+import { objectNotFound } from "../object_names.ts";
 import { resolveName, type WorkflowRef } from "./reads.ts";
 import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
@@ -203,11 +203,8 @@ export async function deleteWorkflow(
   if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });
   await requireAccess(caller, { ...access, verb: "delete" });
   const { uid, labels } = (await readStoredWorkflow(stored, deps, new Turns())).metadata;
-  if (
-    (request.uid !== undefined && request.uid !== uid) ||
-    (request.resourceVersion !== undefined && request.resourceVersion !== stored.version)
-  ) throw objectModified(deps, WORKFLOW, name);
-  if ((request.dryRun ?? []).length > 0) return;
+  const found = { uid, resourceVersion: stored.version };
+  if (!isToBeDeleted(deps, WORKFLOW, name, request, found)) return;
   const hasObject = uid !== undefined && isFromObject({ uid, labels: labels ?? {} });
   // The object goes first: otherwise it might bring the workflow back.
   if (hasObject) await deps.objects?.remove(namespace, name, uid);
