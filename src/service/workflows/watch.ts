@@ -3,7 +3,6 @@ import { isArchivedActor } from "../../actors/actor_ids.ts";
 import { isOlder } from "../../actors/views.ts";
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
-import { invalid } from "../../base/problem.ts";
 import { matchesFields } from "../../expr/selectors/field_selector.ts";
 import {
   type LabelTerm,
@@ -19,6 +18,7 @@ import { WORKFLOW } from "../kinds.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
 import { MAX_PORTION_SIZE } from "../page_size.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
+import { checkResourceVersion } from "../resource_version.ts";
 import { getWorkflow, isDeletedWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
 import { timeLimit } from "../watch_timeout.ts";
@@ -74,7 +74,7 @@ export async function watchWorkflows(
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseObjectFields(request.fieldSelector ?? "");
   const version = request.resourceVersion ?? "";
-  if (!/^[0-9]*$/.test(version)) throw invalid(`invalid resource version: ${version}`);
+  checkResourceVersion(version);
   await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
   const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
   let archived: Workflow | undefined;

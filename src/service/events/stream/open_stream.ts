@@ -11,6 +11,7 @@ import {
 import { matchesLabels, parseLabelSelector } from "../../../expr/selectors/label_selector.ts";
 import { requireAccess } from "../../access.ts";
 import type { ServiceDeps } from "../../deps.ts";
+import { checkResourceVersion } from "../../resource_version.ts";
 import { timeLimit } from "../../watch_timeout.ts";
 
 export interface EventStreamRequest {
@@ -50,9 +51,7 @@ export async function watchEvents(
   const { namespace, resourceVersion = "" } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseFields(request.fieldSelector ?? "");
-  if (!/^[0-9]*$/.test(resourceVersion)) {
-    throw invalid(`invalid resource version: ${resourceVersion}`);
-  }
+  checkResourceVersion(resourceVersion);
   await requireAccess(caller, { verb: "watch", group: "", resource: "events", namespace });
   const valueOf = (field: string) =>
     terms.find((term) => term.field === field && term.operator === "=")?.value;
