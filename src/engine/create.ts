@@ -186,6 +186,9 @@ function placeOf(
   const hook = /^(.*)\.(?:onExit|hooks\.([^.]+))$/s.exec(name);
   const { statuses } = tree;
   const byName = (wanted: string) => tree.ids.get(wanted);
+  if (node.type === "Container" && boundary !== undefined) {
+    return { role: "container", owner: boundary.id };
+  }
   // The retry node of a hook has the same flag as its attempts.
   if (node.nodeFlag?.retried === true && node.type !== "Retry") {
     const [, base = "", index] = /^(.*)\((\d+)\)$/s.exec(name) ?? [];
@@ -216,7 +219,6 @@ function placeOf(
     };
   }
   if (boundary === undefined) return { role: "root" };
-  if (node.type === "Container") return { role: "container", owner: boundary.id };
   const rest = name.slice((boundary.name ?? "").length);
   if (node.type === "StepGroup") {
     return { role: "group", owner: boundary.id, index: Number(/^\[(\d+)\]/.exec(rest)?.[1] ?? 0) };

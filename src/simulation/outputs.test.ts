@@ -84,3 +84,16 @@ templates:
     /^step group deemed errored due to child w\[0\]\.s error: invalid/,
   );
 });
+
+test("the containers of an attempt show that it is one, and a data step has a result that nobody asks for", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: s, template: set }, { name: d, template: list }]] }
+  - { name: set, retryStrategy: { limit: 1 }, containerSet: { containers: [{ name: main, image: x }] } }
+  - { name: list, data: { source: { artifactPaths: { name: a, raw: { data: x } } }, transformation: [{ expression: data }] } }`;
+  const { status } = simulateWorkflow(spec, 10, { rules: [{ node: "d", result: "[]" }] }).view("w");
+  const nodes = Object.values(status?.nodes ?? {});
+  expect(nodes.find(({ name }) => name === "w[0].s(0).main")?.nodeFlag).toEqual({ retried: true });
+  expect(nodes.find(({ name }) => name === "w[0].d")?.outputs?.result).toBe("[]");
+});

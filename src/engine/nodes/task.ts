@@ -71,7 +71,8 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
     displayName: node.displayName,
     podName: pod,
     template,
-    includeResult: node.type !== "Pod" || isResultWanted(turn, node),
+    includeResult: node.type !== "Pod" || template.data !== undefined ||
+      isResultWanted(turn, node),
     podSpec: node.type === "HTTP" ? {} : podSpecFor(turn, node, work),
     artifactPrefix: flatText(workflow, "/", pod),
   };
@@ -152,6 +153,8 @@ function createContainers(turn: Turn, node: NodeRecord, template: Template): voi
     made.templateName = node.templateName;
     if (node.templateRef !== undefined) made.templateRef = node.templateRef;
     made.templateScope = node.templateScope;
+    // Containers show whether their pod is an attempt or a hook; their role says that they are neither.
+    made.nodeFlag = node.nodeFlag;
     made.startedAt = turn.env.now;
     made.progress = "0/1";
     addNode(turn, made);
