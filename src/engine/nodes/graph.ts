@@ -66,10 +66,15 @@ const OUTBOUND: Readonly<Record<NodeType, Collect>> = {
   Retry(_state, node, found) {
     found.push(membersOf(node).at(-1)?.id ?? node.id);
   },
-  Pod(_state, node, found) {
-    const containers = membersOf(node).filter((member) => member.type === "Container");
-    if (containers.length === 0) found.push(node.id);
-    else found.push(...lastContainers(containers));
+  Pod(state, node, found, known) {
+    const members = membersOf(node);
+    const containers = members.filter((member) => member.type === "Container");
+    if (containers.length === 0) return void found.push(node.id);
+    found.push(...lastContainers(containers));
+    // Hooks of a container set stand beside its containers.
+    for (const member of members) {
+      if (member.type !== "Container") collect(state, member, found, known);
+    }
   },
   Skipped: collectItself,
   Suspend: collectItself,

@@ -1,0 +1,17 @@
+/** Container sets in the tree of nodes. */
+import { expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+test("what follows a container set with an exit handler that is one comes after the containers of both", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, dag: { tasks: [{ name: s, template: set, hooks: { exit: { template: set } } }, { name: t, template: work, depends: s }] } }
+  - { name: set, containerSet: { containers: [{ name: main, image: x }] } }
+  - { name: work, container: { image: x } }`;
+  const { status } = simulateWorkflow(spec, 10).view("w");
+  const nodes = Object.values(status?.nodes ?? {});
+  const next = nodes.find(({ name }) => name === "w.t");
+  const parents = nodes.filter(({ children }) => children?.includes(next?.id ?? "") === true);
+  expect(parents.map(({ name }) => name).sort()).toEqual(["w.s.main", "w.s.onExit.main"]);
+});
