@@ -45,7 +45,7 @@ export const CLAIMS: readonly Claim[] = [
     is: "none",
     note: "The identities of pods are the cluster's own objects",
   },
-  { of: "ObjectMeta OwnerReference", members: "*", is: "server" },
+  { of: "ObjectMeta OwnerReference ManagedFieldsEntry", members: "*", is: "server" },
   {
     of: "ObjectMeta",
     members: "selfLink deletionGracePeriodSeconds",
@@ -153,7 +153,7 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     of:
-      "Affinity NodeAffinity NodeSelector NodeSelectorTerm NodeSelectorRequirement PreferredSchedulingTerm PodAffinity PodAntiAffinity PodAffinityTerm WeightedPodAffinityTerm Toleration PodDNSConfig PodDNSConfigOption PodResourceClaim LocalObjectReference Metadata PersistentVolumeClaim PersistentVolumeClaimSpec LabelSelector LabelSelectorRequirement VolumeResourceRequirements Sysctl",
+      "Affinity NodeAffinity NodeSelector NodeSelectorTerm NodeSelectorRequirement PreferredSchedulingTerm PodAffinity PodAntiAffinity PodAffinityTerm WeightedPodAffinityTerm Toleration PodDNSConfig PodDNSConfigOption PodResourceClaim LocalObjectReference Metadata PersistentVolumeClaim PersistentVolumeClaimSpec PersistentVolumeClaimStatus PersistentVolumeClaimCondition ModifyVolumeStatus TypedLocalObjectReference TypedObjectReference LabelSelector LabelSelectorRequirement VolumeResourceRequirements Sysctl",
     members: "*",
     is: "nny",
     note: CLUSTER,
@@ -173,7 +173,11 @@ export const CLAIMS: readonly Claim[] = [
     is: "nyy",
   },
   { of: "Capabilities", members: "*", is: "nyy" },
-  { of: "SELinuxOptions SeccompProfile", members: "*", is: "nny" },
+  {
+    of: "SELinuxOptions SeccompProfile AppArmorProfile WindowsSecurityContextOptions",
+    members: "*",
+    is: "nny",
+  },
 
   {
     of: POD_SPEC,
@@ -335,7 +339,7 @@ export const CLAIMS: readonly Claim[] = [
   { of: "ResourceRequirements", members: "claims", is: "nny" },
   {
     of:
-      "ResourceClaim ContainerPort core.HTTPHeader Probe ExecAction HTTPGetAction TCPSocketAction GRPCAction Lifecycle LifecycleHandler SleepAction",
+      "ResourceClaim ContainerPort core.HTTPHeader Probe ExecAction HTTPGetAction TCPSocketAction GRPCAction Lifecycle LifecycleHandler SleepAction FileKeySelector ContainerResizePolicy ContainerRestartRule ContainerRestartRuleOnExitCodes VolumeDevice",
     members: "*",
     is: "nny",
   },
@@ -360,7 +364,7 @@ export const CLAIMS: readonly Claim[] = [
   { of: "PersistentVolumeClaimVolumeSource", members: "readOnly", is: "nny" },
   {
     of:
-      "EmptyDirVolumeSource NFSVolumeSource ProjectedVolumeSource VolumeProjection SecretProjection ConfigMapProjection DownwardAPIProjection ServiceAccountTokenProjection DownwardAPIVolumeSource DownwardAPIVolumeFile CSIVolumeSource EphemeralVolumeSource PersistentVolumeClaimTemplate",
+      "EmptyDirVolumeSource NFSVolumeSource ProjectedVolumeSource VolumeProjection SecretProjection ConfigMapProjection DownwardAPIProjection ServiceAccountTokenProjection DownwardAPIVolumeSource DownwardAPIVolumeFile CSIVolumeSource EphemeralVolumeSource PersistentVolumeClaimTemplate ClusterTrustBundleProjection PodCertificateProjection GCEPersistentDiskVolumeSource AWSElasticBlockStoreVolumeSource GitRepoVolumeSource ISCSIVolumeSource GlusterfsVolumeSource RBDVolumeSource FlexVolumeSource CinderVolumeSource CephFSVolumeSource FlockerVolumeSource FCVolumeSource AzureFileVolumeSource VsphereVirtualDiskVolumeSource QuobyteVolumeSource AzureDiskVolumeSource PhotonPersistentDiskVolumeSource PortworxVolumeSource ScaleIOVolumeSource StorageOSVolumeSource ImageVolumeSource",
     members: "*",
     is: "nny",
   },

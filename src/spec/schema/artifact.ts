@@ -9,13 +9,17 @@ import {
   list,
   map,
   namedString,
-  object,
   string,
   struct,
   type StructSchema,
   uint64,
 } from "./schema.ts";
-import { ENV_VAR, SECRET_KEY_SELECTOR, VOLUME_MOUNT } from "./kubernetes.ts";
+import {
+  CONFIG_MAP_KEY_SELECTOR,
+  ENV_VAR,
+  SECRET_KEY_SELECTOR,
+  VOLUME_MOUNT,
+} from "./kubernetes.ts";
 import { VOLUME } from "./volumes.ts";
 
 const strings = list(string);
@@ -87,7 +91,7 @@ const HDFS = struct("HDFSArtifact", () => ({
   krbKeytabSecret: secret,
   krbUsername: string,
   krbRealm: string,
-  krbConfigConfigMap: object("v1.ConfigMapKeySelector"),
+  krbConfigConfigMap: CONFIG_MAP_KEY_SELECTOR,
   krbServicePrincipalName: string,
   addresses: strings,
   hdfsUser: string,

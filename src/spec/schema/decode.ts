@@ -237,9 +237,9 @@ class Decoder {
   #decodeScalar(value: unknown, schema: ScalarSchema): Json | undefined {
     switch (schema.kind) {
       case "string":
+        return typeof value === "string" ? value : this.#misfits(value, schema.goType);
       case "boolean":
-        if (typeof value !== schema.kind) return this.#misfits(value, schema.goType);
-        return value as string | boolean;
+        return typeof value === "boolean" ? value : this.#misfits(value, schema.goType);
       case "int32":
       case "int64":
       case "uint64": {

@@ -9,6 +9,7 @@ import {
   int32,
   int64,
   intOrString,
+  json,
   keyedList,
   list,
   map,
@@ -55,7 +56,15 @@ export const OBJECT_META: StructSchema = core("ObjectMeta", () => ({
   annotations: labels,
   ownerReferences: list(OWNER_REFERENCE),
   finalizers: strings,
-  managedFields: list(object("v1.ManagedFieldsEntry")),
+  managedFields: list(core("ManagedFieldsEntry", () => ({
+    manager: string,
+    operation: namedString("v1.ManagedFieldsOperationType"),
+    apiVersion: string,
+    time,
+    fieldsType: string,
+    fieldsV1: json,
+    subresource: string,
+  }))),
 }));
 
 const localReference = () => ({ name: string });
@@ -90,7 +99,12 @@ const ENV_VAR_SOURCE = core("EnvVarSource", () => ({
   resourceFieldRef: RESOURCE_FIELD_SELECTOR,
   configMapKeyRef: CONFIG_MAP_KEY_SELECTOR,
   secretKeyRef: SECRET_KEY_SELECTOR,
-  fileKeyRef: object("v1.FileKeySelector"),
+  fileKeyRef: core("FileKeySelector", () => ({
+    volumeName: text,
+    path: text,
+    key: text,
+    optional: boolean,
+  })),
 }));
 
 export const ENV_VAR: StructSchema = core("EnvVar", () => ({
@@ -189,6 +203,18 @@ const SELINUX_OPTIONS = core("SELinuxOptions", () => ({
   level: string,
 }));
 
+const WINDOWS_OPTIONS = core("WindowsSecurityContextOptions", () => ({
+  gmsaCredentialSpecName: string,
+  gmsaCredentialSpec: string,
+  runAsUserName: string,
+  hostProcess: boolean,
+}));
+
+const APP_ARMOR_PROFILE = core("AppArmorProfile", () => ({
+  type: always(namedString("v1.AppArmorProfileType")),
+  localhostProfile: string,
+}));
+
 const SECURITY_CONTEXT = core("SecurityContext", () => ({
   capabilities: core("Capabilities", () => ({
     add: list(namedString("v1.Capability")),
@@ -196,7 +222,7 @@ const SECURITY_CONTEXT = core("SecurityContext", () => ({
   })),
   privileged: boolean,
   seLinuxOptions: SELINUX_OPTIONS,
-  windowsOptions: object("v1.WindowsSecurityContextOptions"),
+  windowsOptions: WINDOWS_OPTIONS,
   runAsUser: int64,
   runAsGroup: int64,
   runAsNonRoot: boolean,
@@ -204,12 +230,12 @@ const SECURITY_CONTEXT = core("SecurityContext", () => ({
   allowPrivilegeEscalation: boolean,
   procMount: namedString("v1.ProcMountType"),
   seccompProfile: SECCOMP_PROFILE,
-  appArmorProfile: object("v1.AppArmorProfile"),
+  appArmorProfile: APP_ARMOR_PROFILE,
 }));
 
 export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () => ({
   seLinuxOptions: SELINUX_OPTIONS,
-  windowsOptions: object("v1.WindowsSecurityContextOptions"),
+  windowsOptions: WINDOWS_OPTIONS,
   runAsUser: int64,
   runAsGroup: int64,
   runAsNonRoot: boolean,
@@ -219,8 +245,23 @@ export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () 
   sysctls: list(core("Sysctl", () => ({ name: text, value: text }))),
   fsGroupChangePolicy: namedString("v1.PodFSGroupChangePolicy"),
   seccompProfile: SECCOMP_PROFILE,
-  appArmorProfile: object("v1.AppArmorProfile"),
+  appArmorProfile: APP_ARMOR_PROFILE,
   seLinuxChangePolicy: namedString("v1.PodSELinuxChangePolicy"),
+}));
+
+const VOLUME_DEVICE = core("VolumeDevice", () => ({ name: text, devicePath: text }));
+
+const RESIZE_POLICY = core("ContainerResizePolicy", () => ({
+  resourceName: always(namedString("v1.ResourceName")),
+  restartPolicy: always(namedString("v1.ResourceResizeRestartPolicy")),
+}));
+
+const RESTART_RULE = core("ContainerRestartRule", () => ({
+  action: namedString("v1.ContainerRestartRuleAction"),
+  exitCodes: core("ContainerRestartRuleOnExitCodes", () => ({
+    operator: namedString("v1.ContainerRestartRuleOnExitCodesOperator"),
+    values: list(int32),
+  })),
 }));
 
 /** Members of a Kubernetes container; several other structs extend it. */
@@ -234,11 +275,11 @@ export const containerFields = (): Record<string, FieldInput> => ({
   envFrom: list(ENV_FROM_SOURCE),
   env: keyedList("name", ENV_VAR),
   resources: always(RESOURCE_REQUIREMENTS),
-  resizePolicy: list(object("v1.ContainerResizePolicy")),
+  resizePolicy: list(RESIZE_POLICY),
   restartPolicy: namedString("v1.ContainerRestartPolicy"),
-  restartPolicyRules: list(object("v1.ContainerRestartRule")),
+  restartPolicyRules: list(RESTART_RULE),
   volumeMounts: keyedList("mountPath", VOLUME_MOUNT),
-  volumeDevices: list(object("v1.VolumeDevice")),
+  volumeDevices: list(VOLUME_DEVICE),
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,

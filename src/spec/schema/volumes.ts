@@ -7,6 +7,7 @@ import {
   OBJECT_META,
   RESOURCE_FIELD_SELECTOR,
 } from "./kubernetes.ts";
+import { PRODUCT_VOLUMES } from "./product_volumes.ts";
 import {
   always,
   boolean,
@@ -16,11 +17,11 @@ import {
   list,
   map,
   namedString,
-  object,
   orNull,
   quantity,
   string,
   type StructSchema,
+  time,
 } from "./schema.ts";
 
 const text = always(string);
@@ -45,47 +46,61 @@ const projection = core("VolumeProjection", () => ({
     expirationSeconds: int64,
     path: text,
   })),
-  clusterTrustBundle: object("v1.ClusterTrustBundleProjection"),
-  podCertificate: object("v1.PodCertificateProjection"),
+  clusterTrustBundle: core("ClusterTrustBundleProjection", () => ({
+    name: string,
+    signerName: string,
+    labelSelector: LABEL_SELECTOR,
+    optional: boolean,
+    path: text,
+  })),
+  podCertificate: core("PodCertificateProjection", () => ({
+    signerName: string,
+    keyType: string,
+    maxExpirationSeconds: int32,
+    credentialBundlePath: string,
+    keyPath: string,
+    certificateChainPath: string,
+  })),
 }));
 
-/** Volume sources whose content is not described. */
-const OPAQUE_SOURCES = [
-  "gcePersistentDisk",
-  "awsElasticBlockStore",
-  "gitRepo",
-  "iscsi",
-  "glusterfs",
-  "rbd",
-  "flexVolume",
-  "cinder",
-  "cephfs",
-  "flocker",
-  "fc",
-  "azureFile",
-  "vsphereVolume",
-  "quobyte",
-  "azureDisk",
-  "photonPersistentDisk",
-  "portworxVolume",
-  "scaleIO",
-  "storageos",
-  "image",
-];
+const typedReference = () => ({ apiGroup: orNull(string), kind: text, name: text });
+
+const resources = map(quantity, "v1.ResourceList");
 
 const CLAIM_SPEC: StructSchema = core("PersistentVolumeClaimSpec", () => ({
   accessModes: list(namedString("v1.PersistentVolumeAccessMode")),
   selector: LABEL_SELECTOR,
   resources: always(core("VolumeResourceRequirements", () => ({
-    limits: map(quantity, "v1.ResourceList"),
-    requests: map(quantity, "v1.ResourceList"),
+    limits: resources,
+    requests: resources,
   }))),
   volumeName: string,
   storageClassName: string,
   volumeMode: namedString("v1.PersistentVolumeMode"),
-  dataSource: object("v1.TypedLocalObjectReference"),
-  dataSourceRef: object("v1.TypedObjectReference"),
+  dataSource: core("TypedLocalObjectReference", typedReference),
+  dataSourceRef: core("TypedObjectReference", () => ({ ...typedReference(), namespace: string })),
   volumeAttributesClassName: string,
+}));
+
+const CLAIM_STATUS = core("PersistentVolumeClaimStatus", () => ({
+  phase: namedString("v1.PersistentVolumeClaimPhase"),
+  accessModes: list(namedString("v1.PersistentVolumeAccessMode")),
+  capacity: resources,
+  conditions: list(core("PersistentVolumeClaimCondition", () => ({
+    type: always(namedString("v1.PersistentVolumeClaimConditionType")),
+    status: always(namedString("v1.ConditionStatus")),
+    lastProbeTime: orNull(time),
+    lastTransitionTime: orNull(time),
+    reason: string,
+    message: string,
+  }))),
+  allocatedResources: resources,
+  allocatedResourceStatuses: map(namedString("v1.ClaimResourceStatus")),
+  currentVolumeAttributesClassName: string,
+  modifyVolumeStatus: core("ModifyVolumeStatus", () => ({
+    targetVolumeAttributesClassName: string,
+    status: always(namedString("v1.PersistentVolumeClaimModifyVolumeStatus")),
+  })),
 }));
 
 export const VOLUME: StructSchema = core("Volume", () => ({
@@ -130,7 +145,7 @@ export const VOLUME: StructSchema = core("Volume", () => ({
       spec: always(CLAIM_SPEC),
     })),
   })),
-  ...Object.fromEntries(OPAQUE_SOURCES.map((name) => [name, object("v1.VolumeSource")])),
+  ...PRODUCT_VOLUMES,
 }));
 
 export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim", () => ({
@@ -138,5 +153,5 @@ export const PERSISTENT_VOLUME_CLAIM: StructSchema = core("PersistentVolumeClaim
   apiVersion: string,
   metadata: always(OBJECT_META),
   spec: always(CLAIM_SPEC),
-  status: always(object("v1.PersistentVolumeClaimStatus")),
+  status: always(CLAIM_STATUS),
 }));
