@@ -225,3 +225,23 @@ describe("an inline template beside a reference", () => {
     expect(refusal(step("{name: plain, template: main}", calls("main")))).toBe("");
   });
 });
+
+describe("an expression without an end", () => {
+  const problem = (after: string) =>
+    `failed to unmarshall JSON expression: invalid character '${after}' after top-level value`;
+
+  it("in an input of the template itself is found when a step calls it", () => {
+    const artifact = 'artifacts: [{name: f, path: /f, git: {repo: "{{=", revision: r}}]';
+    const spec = ofMain("steps: [[{name: a, template: open}]]") +
+      `\n- {name: open, inputs: {${artifact}}, container: {image: i}}`;
+    expect(refusal(spec)).toBe(`templates.main.steps[0].a templates.open ${problem(",")}`);
+  });
+
+  it("in a workflow's argument is found where the argument is used", () => {
+    const body =
+      "steps: [[{name: a, template: work, arguments: {parameters: [{name: p, value: '{{workflow.parameters.five}}'}]}}]]";
+    const open = ofMain(body).replace('"5"', '"{{="');
+    expect(refusal(open)).toBe(`templates.main ${problem("}")}`);
+    expect(refusal(open.replace(".five", ".known"))).toBe("");
+  });
+});

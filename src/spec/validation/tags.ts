@@ -114,7 +114,7 @@ export function checkTagEnds(value: unknown, prefix: string): void {
 }
 
 /** Tells whether the last tag of any text in a value has no end within the text. */
-function holdsOpenTag(value: unknown): boolean {
+export function holdsOpenTag(value: unknown): boolean {
   if (typeof value === "string") {
     const start = value.lastIndexOf(OPEN);
     return start >= 0 && value.indexOf(CLOSE, start) < 0;

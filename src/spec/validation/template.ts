@@ -2,6 +2,7 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
+import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import {
   anyArguments,
@@ -43,6 +44,7 @@ import {
   ANY_GLOBAL_ARTIFACT,
   ANY_GLOBAL_PARAMETER,
   checkTagEnds,
+  holdsOpenTag,
   holdsUnknownNames,
   type Names,
   type Scope,
@@ -202,9 +204,12 @@ export class TemplateWalk implements CallChecker {
     const filled = withPrefix(`templates.${name} `, () => bindInputs(template, source));
     checkTagEnds(filled, `templates.${name} `);
     const bound = withoutEmptySteps(replaceKnown(filled, [locals, this.globals], this.#run));
+    // A value that was put in may hold such a tag itself.
+    if (bound !== filled) checkTagEnds(bound, `templates.${name} `);
     checkTimeouts(bound);
     checkTemplatePodResources(bound);
-    this.#seen.add(template);
+    // What a call leaves of the text around a tag without an end differs, so every call is checked.
+    if (!mayHoldTag(template) || !holdsOpenTag(template)) this.#seen.add(template);
     // Intentionally by name, as the reference does: of several inline templates in one object, only the first is
     // checked.
     const key = `${owner.scope}/${owner.name}/${name}`;
