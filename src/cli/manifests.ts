@@ -58,7 +58,9 @@ export function objectsIn(text: string, file: string): JsonObject[] {
   const objects = documents.filter(isJsonObject);
   if (objects.length === 0 || objects.length < documents.length) {
     throw new Error(
-      `${file} holds ${documents.length === 0 ? "no manifest" : "something that is no manifest"}`,
+      `${file === "-" ? "standard input" : file} holds ${
+        documents.length === 0 ? "no manifest" : "something that is no manifest"
+      }`,
     );
   }
   return objects;

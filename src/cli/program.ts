@@ -53,6 +53,8 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
   ],
 ];
 
+const UNAUTHORIZED = 401;
+
 /** Words that need the whole table: what they say is about all commands. */
 const ABOUT_ALL = ["help", "completion", "__complete"];
 
@@ -132,6 +134,9 @@ export async function run(argv: string[]): Promise<number> {
           ? "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address"
           : "Is the server running? (--server or SLUICE_SERVER names another)",
       );
+    }
+    if (error instanceof ClientError && error.status === UNAUTHORIZED) {
+      say("SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent");
     }
     if (error instanceof UsageError) return 2;
     const isExpected = error instanceof ClientError || error instanceof Problem;

@@ -5,6 +5,7 @@ import { inNewForm } from "../spec/older_forms.ts";
 import { parse, stringify } from "yaml";
 import { createToken, parseTokenFile } from "../auth/token_file.ts";
 import { defined } from "../base/defined.ts";
+import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { newCronStatus } from "../events/cron.ts";
 import { decodeAny } from "../spec/schema/decode_manifest.ts";
@@ -40,12 +41,21 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
     parseTokenFile(old);
     const { tokens } = parse(old) as { tokens: { subject: string }[] };
     const kept = tokens.filter(({ subject }) => !options.replace || subject !== options.subject);
-    const next = `${options.file}.new`;
-    await writeFile(next, stringify({ tokens: [...kept, made.entry] }), { mode: 0o600 });
-    await rename(next, options.file);
+    await replaceFile(options.file, stringify({ tokens: [...kept, made.entry] }));
     say(`added ${options.subject} to ${options.file}; the token is shown only now:`);
   }
   print(made.token);
+}
+
+/** A server that watches the file sees the old text or the new one. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const next = `${file}.new`;
+  try {
+    await writeFile(next, text, { mode: 0o600 });
+    await rename(next, file);
+  } catch (error) {
+    throw new Error(`Cannot write ${file}: ${errorText(error)}`);
+  }
 }
 
 function addCredentials(program: Command): void {

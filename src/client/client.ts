@@ -2,7 +2,7 @@
 import type { Json } from "../base/json.ts";
 import type { MinimalAnswer } from "./answer.ts";
 import { OPERATIONS, type Operations } from "./operations.ts";
-import { type ClientOptions, frames, send } from "./transport.ts";
+import { type ClientOptions, frames, readAnswer, send } from "./transport.ts";
 
 type OfKind<K extends "unary" | "stream" | "download" | "upload"> = {
   [O in keyof Operations]: Operations[O]["kind"] extends K ? O : never;
@@ -75,12 +75,11 @@ export function createClient(options: ClientOptions): Client {
   return {
     server: options.server,
     async call(operation, input) {
-      const text = await (await request(operation, input as AnyInput)).text();
-      return text === "" ? {} : JSON.parse(text);
+      return await readAnswer(options, await request(operation, input as AnyInput)) as never;
     },
     async callMinimal(operation, input) {
       const response = await request(operation, { ...input as AnyInput, prefer: "return=minimal" });
-      return await response.json();
+      return await readAnswer(options, response) as MinimalAnswer;
     },
     async *stream(operation, input) {
       const response = await request(operation, input as AnyInput);
@@ -93,7 +92,8 @@ export function createClient(options: ClientOptions): Client {
     async upload(operation, input, { name, content }) {
       const form = new FormData();
       form.append("file", content, name);
-      return await (await request(operation, { ...input as AnyInput, form })).json();
+      const response = await request(operation, { ...input as AnyInput, form });
+      return await readAnswer(options, response) as never;
     },
   };
 }

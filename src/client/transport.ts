@@ -80,6 +80,35 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
   return response;
 }
 
+/** The JSON of an answer; an empty one is an empty object. @throws {ClientError} when it breaks off, or is none of Sluice's */
+export async function readAnswer({ server }: ClientOptions, response: Response): Promise<unknown> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError") throw error;
+    throw new ClientError(`The answer of ${server} broke off: ${reason(error)}`, 0);
+  }
+  if (text === "") return {};
+  const answer = parsedJson(text);
+  if (typeof answer === "object" && answer !== null) return answer;
+  // Such as the login page of a proxy, or another program at this port.
+  const type = response.headers.get("content-type") ?? "of no type";
+  throw new ClientError(
+    `${server} does not answer as Sluice does: ${type}, ${JSON.stringify(text.slice(0, 100))}`,
+    response.status,
+  );
+}
+
+/** `undefined` if the text is no JSON. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A warning for people, in the form that Kubernetes has. */
 const WARNING = /299 \S+ "([^"]*)"/g;
 
@@ -92,7 +121,12 @@ export async function* frames(response: Response): AsyncIterable<unknown> {
     rest = lines.pop() ?? "";
     for (const line of lines) if (line.trim() !== "") yield frame(line);
   }
-  if (rest.trim() !== "") yield frame(rest);
+  if (rest.trim() === "") return;
+  // A proxy that ends a stream properly may do so in the middle of a frame.
+  if (rest.startsWith("{") && parsedJson(rest) === undefined) {
+    throw new ClientError("The stream broke off in the middle of a frame", 0);
+  }
+  yield frame(rest);
 }
 
 function frame(line: string): unknown {
@@ -106,14 +140,10 @@ function frame(line: string): unknown {
 }
 
 function messageOf(text: string): string | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (!isJsonObject(body)) return undefined;
-    if (isJsonObject(body["error"])) return String(body["error"]["message"]);
-    return typeof body["message"] === "string" ? body["message"] : undefined;
-  } catch {
-    return undefined;
-  }
+  const body = parsedJson(text);
+  if (!isJsonObject(body)) return undefined;
+  if (isJsonObject(body["error"])) return String(body["error"]["message"]);
+  return typeof body["message"] === "string" ? body["message"] : undefined;
 }
 
 function reason(error: unknown): string {

@@ -184,7 +184,7 @@ function migrate(
   if (version > migrations.length) {
     throw new Problem(
       ProblemCode.FailedPrecondition,
-      `The ${what} in ${folder} was written by a newer version of Sluice (schema ${version}, this one knows ${migrations.length})`,
+      `The ${what} in ${folder} was written by a newer version of Sluice (schema ${version}, this one knows ${migrations.length}); run that one again, or put back a backup from before`,
     );
   }
   migrations.slice(version).forEach((sql, index) => {

@@ -186,7 +186,7 @@ async function versionOf(query: Query): Promise<number> {
   if (version <= MIGRATIONS.length) return version;
   throw new Problem(
     ProblemCode.FailedPrecondition,
-    `The archive was written by a newer version of Sluice (schema ${version}, this one knows ${MIGRATIONS.length})`,
+    `The archive was written by a newer version of Sluice (schema ${version}, this one knows ${MIGRATIONS.length}); run that one again, or put back a backup from before`,
   );
 }
 

@@ -468,7 +468,9 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const { name } = one(items, "StatefulSet").metadata;
     expect(`${name}-${"f".repeat(10)}`.length).toBeLessThanOrEqual(63);
     expect(one(items, "Service", name).metadata.name).toBe(name);
-    expect(environment({ fullnameOverride: "x".repeat(60) })["SLUICE_STORE"]).toContain(`@${name}:`);
+    expect(environment({ fullnameOverride: "x".repeat(60) })["SLUICE_STORE"]).toContain(
+      `@${name}:`,
+    );
   });
 
   test("replicas spread, survive disruptions and end gently", () => {

@@ -39,7 +39,7 @@ function startHolder() {
 
 test("a file that is no store is refused with what to do about it", async () => {
   writeFileSync(join(folder, "sluice.db"), "no database ".repeat(1_000));
-  const { message } = await problemOf((async () => open())());
+  const { message } = await problemOf(open());
   expect(message).toBe(
     `Cannot open the store in ${folder}: sluice.db is damaged (file is not a database); ` +
       "put a backup in its place, or use another folder",

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { createClient } from "./client.ts";
+import { ClientError } from "./transport.ts";
+
+/** What a call says that gets this answer. */
+async function failureOf(answer: () => Response): Promise<unknown> {
+  const fetch = () => Promise.resolve(answer());
+  const client = createClient({ server: "http://s.example", fetch });
+  const input = { params: { namespace: "a", name: "w" } };
+  return await client.call("WorkflowService_GetWorkflow", input).catch((error: unknown) => error);
+}
+
+test.each<[string, BodyInit, string, string]>([
+  ["a page", "<html>login</html>", "text/html", 'text/html, "<html>login</html>"'],
+  ["no object", "null", "application/json", 'application/json, "null"'],
+])("what answers with %s is not taken for Sluice", async (_what, body, type, shown) => {
+  const failure = await failureOf(() => new Response(body, { headers: { "content-type": type } }));
+  expect(failure).toBeInstanceOf(ClientError);
+  expect(failure).toMatchObject({
+    status: 200,
+    message: `http://s.example does not answer as Sluice does: ${shown}`,
+  });
+});
+
+test("an answer that breaks off says so, as a server that is gone does", async () => {
+  const failure = await failureOf(() =>
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.error(new TypeError("terminated")),
+      }),
+    )
+  );
+  expect(failure).toBeInstanceOf(ClientError);
+  expect(failure).toMatchObject({
+    status: 0,
+    message: "The answer of http://s.example broke off: terminated",
+  });
+});
+
+test("a stream that ends in the middle of a frame has broken off, so that it can be opened again", async () => {
+  const text = '{"result":{"type":"ADDED"}}\n{"result":{"ty';
+  const fetch = () => Promise.resolve(new Response(text));
+  const client = createClient({ server: "http://s.example", fetch });
+  const seen: unknown[] = [];
+  const read = async () => {
+    const input = { params: { namespace: "a" } };
+    for await (const one of client.stream("WorkflowService_WatchWorkflows", input)) seen.push(one);
+  };
+  await expect(read()).rejects.toMatchObject({ name: "ClientError", status: 0 });
+  expect(seen).toEqual([{ type: "ADDED" }]);
+});
