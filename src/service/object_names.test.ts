@@ -15,6 +15,7 @@ test.each([
   [{ name: "dots.are.fine" }],
   [{ name: "ok", labels: { "ok.example/key": "v_1.x-2", empty: "" } }],
   [{ name: "ok", annotations: { "A.example/Key": "any text\n" } }],
+  [{ name: "ok", annotations: { a: "y".repeat(200_000), b: "é".repeat(31_071) } }],
   [{ name: "ok", finalizers: ["keep", "a.example/keep"] }],
   [{ name: "a-b", generateName: "a-" }],
   [{ name: "ok", ownerReferences: [OWNER, { ...OWNER, name: "other", controller: true }] }],
@@ -33,6 +34,10 @@ test.each([
   [{ name: "ok", labels: { k: "no spaces" } }, "metadata.labels"],
   [{ name: "ok", labels: { "bad key": "v" } }, "metadata.labels"],
   [{ name: "ok", annotations: { "bad key": "v" } }, "metadata.annotations"],
+  [
+    { name: "ok", annotations: { a: "y".repeat(200_000), b: "é".repeat(31_072) } },
+    "metadata.annotations: Too long: may not be more than 262144 bytes",
+  ],
   [
     { name: "ok", ownerReferences: [{ apiVersion: "batch/", kind: "Job", name: "j", uid: "u" }] },
     'metadata.ownerReferences.apiVersion: Invalid value: "batch/": version must not be empty',

@@ -11,6 +11,9 @@ const MAX_BASE = 58;
 /** How many generated names are tried while they are taken. */
 export const NAME_ATTEMPTS = 8;
 
+/** What all annotations of an object may take, with their keys. */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const SUBDOMAIN_RULE =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
@@ -134,6 +137,11 @@ export function checkMetadata(
       fault("metadata.annotations", key, problem);
     }
   }
+  if (areTooLong(annotations)) {
+    faults.push(
+      `metadata.annotations: Too long: may not be more than ${MAX_ANNOTATION_BYTES} bytes`,
+    );
+  }
   for (const text of ownerProblems(metadata.ownerReferences ?? [])) faults.push(text);
   for (const finalizer of metadata.finalizers ?? []) {
     for (const problem of labelKeyProblems(finalizer)) {
@@ -143,6 +151,15 @@ export function checkMetadata(
   if (faults.length === 0) return;
   const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
   throw invalid(`${qualified(at, kind, "kind")} ${JSON.stringify(name)} is invalid: ${list}`);
+}
+
+/** Lists and watches carry annotations whole, so Kubernetes bounds them together. */
+function areTooLong(annotations: Readonly<Record<string, string>> = {}): boolean {
+  let bytes = 0;
+  for (const key in annotations) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
+  }
+  return bytes > MAX_ANNOTATION_BYTES;
 }
 
 function nameProblem(name: string): string | undefined {
