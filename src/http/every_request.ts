@@ -5,7 +5,7 @@
 import type { Ids } from "../platform/ids.ts";
 import type { Hold } from "../service/workflows/large_reads.ts";
 import { CALLBACK_GRANT, callbackPreflight, type OriginRule } from "./origin.ts";
-import { problemResponse } from "./problems.ts";
+import { noSuchRoute, problemResponse } from "./problems.ts";
 import { CountedRequest, type RateLimiter } from "./rate_limit.ts";
 import { cleanPath, isCallbackPath } from "./request_path.ts";
 
@@ -121,6 +121,7 @@ function refuseTarget(
     return new Response(null, { status: 501, headers: { "content-type": "application/json" } });
   }
   if (METHODS.has(method)) return undefined;
+  if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
   return new Response(null, { status: 405, headers: { allow: "GET, POST, PUT, DELETE" } });
 }
 

@@ -134,6 +134,7 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
       const [method, path] of [
         ["GET", "/api/v1/nosuch"],
         ["PATCH", "/api/v1/workflows/a/b"],
+        ["PROPFIND", "/api/v1/workflows/a"],
         ["DELETE", "/api/v1/workflows/a"],
         ["GET", "/api/v1/workflows/a/x:y"],
         ["GET", "/api/v1/workflows/a/x%2Fy"],
