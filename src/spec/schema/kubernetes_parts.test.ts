@@ -34,3 +34,13 @@ it("what is right is kept, with what the reference always shows", () => {
     { name: "v", scaleIO: { gateway: "g", system: "s", secretRef: null } },
   ]);
 });
+
+it("the ConfigMap of a cache has a name only", () => {
+  const cache = { configMap: { name: "c", key: "k" } };
+  const spec = {
+    templates: [{ name: "t", suspend: {}, memoize: { key: "a", maxAge: "", cache } }],
+  };
+  expect(decodeManifest("Workflow", { spec }).spec.templates?.[0]?.memoize?.cache).toEqual({
+    configMap: { name: "c" },
+  });
+});

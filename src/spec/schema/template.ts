@@ -25,6 +25,7 @@ import {
   CONTAINER,
   containerFields,
   HOST_ALIAS,
+  LOCAL_OBJECT_REFERENCE,
   POD_RESOURCE_CLAIM,
   POD_SECURITY_CONTEXT,
   RESOURCE_REQUIREMENTS,
@@ -252,7 +253,7 @@ export const METRICS: StructSchema = struct("Metrics", () => ({
 
 const MEMOIZE = struct("Memoize", () => ({
   key: always(string),
-  cache: struct("Cache", () => ({ configMap: CONFIG_MAP_KEY_SELECTOR })),
+  cache: struct("Cache", () => ({ configMap: LOCAL_OBJECT_REFERENCE })),
   maxAge: always(string),
 }));
 
