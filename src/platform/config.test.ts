@@ -44,7 +44,7 @@ test("parseConfig() collects a repeated list flag", () => {
     "--access-file",
     "a",
     "--sso-issuer",
-    "i",
+    "https://i",
     "--sso-audience",
     "s",
   ];
@@ -106,6 +106,13 @@ test("parseConfig() wants what an authentication mode needs", () => {
   expect(problemsOf(["--auth-mode", "client", "--executor", "kubernetes"])).toEqual([]);
   expect(problemsOf(["--auth-mode", "sso", "--access-file", "a"])).toHaveLength(1);
   const sso = ["--auth-mode=sso", "--access-file=a", "--sso-issuer=https://i", "--sso-audience=a"];
+  expect(problemsOf([...sso, "--sso-issuer=id.example"])).toEqual([
+    expect.stringContaining('--sso-issuer is "id.example", expected the address'),
+  ]);
+  expect(problemsOf([...sso, "--sso-issuer=id.example", "--sso-jwks-url=https://i/keys"])).toEqual(
+    [],
+  );
+  expect(problemsOf([...sso, "--sso-jwks-url=keys"])).toHaveLength(1);
   const url = "--sso-redirect-url=https://sluice.example.com/below/oauth2/callback";
   expect(problemsOf([...sso, "--sso-client-id=pages", url])).toEqual([]);
   expect(problemsOf([...sso, "--sso-client-id=pages"])).toHaveLength(1);

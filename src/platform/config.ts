@@ -917,6 +917,7 @@ function checkTogether(config: Config, problems: string[]): void {
   if (config.authMode.includes("sso") && (config.ssoIssuer === "" || config.ssoAudience === "")) {
     problems.push("--auth-mode sso needs --sso-issuer and --sso-audience");
   }
+  checkIssuer(config, problems);
   if (config.ssoClientId !== "" || config.ssoRedirectUrl !== "") checkLogin(config, problems);
   if (config.manifests !== "" && config.manifestSource === "kubernetes") {
     problems.push(
@@ -976,6 +977,18 @@ function checkKeyRotation(
       "--callback-key-rotation is for the keys in the store; with --callback-keys, change the file",
     );
   }
+}
+
+const IS_ADDRESS = /^https?:\/\/[^\s/]/;
+
+/** The keys of the issuer must be found; otherwise every token would be refused later on. */
+function checkIssuer({ ssoIssuer, ssoJwksUrl }: Config, problems: string[]): void {
+  if (ssoIssuer === "" || IS_ADDRESS.test(ssoJwksUrl || ssoIssuer)) return;
+  problems.push(
+    ssoJwksUrl === ""
+      ? `--sso-issuer is "${ssoIssuer}", expected the address of the issuer, at which its keys are found, or --sso-jwks-url`
+      : `--sso-jwks-url is "${ssoJwksUrl}", expected the address of the issuer's keys`,
+  );
 }
 
 /** What people need to log in at the issuer. */

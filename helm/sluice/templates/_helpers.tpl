@@ -141,6 +141,9 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and $sso (not (and .Values.auth.sso.issuer .Values.auth.sso.audience)) -}}
 {{- fail "auth.mode=sso needs auth.sso.issuer and auth.sso.audience" -}}
 {{- end -}}
+{{- if and $sso (not .Values.auth.sso.jwksUrl) (not (regexMatch "^https?://." .Values.auth.sso.issuer)) -}}
+{{- fail (printf "auth.sso.issuer=%s is no address, at which the issuer's keys are found; correct it, or set auth.sso.jwksUrl" .Values.auth.sso.issuer) -}}
+{{- end -}}
 {{- range $name := list "issuer" "audience" "jwksUrl" "clientId" "redirectUrl" "clientSecret" -}}
 {{- if and (not $sso) (get $.Values.auth.sso $name) -}}
 {{- fail (printf "auth.sso.%s is for auth.mode=sso or \"client,sso\"; with auth.mode=%s nobody is asked for single sign-on" $name $.Values.auth.mode) -}}

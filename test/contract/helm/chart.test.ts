@@ -354,7 +354,11 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       /redirectUrl/,
     ],
     ["a secret of no client", login({ clientSecret: "s" }), /needs auth\.sso\.clientId/],
-    ["an issuer that is no address", login({ issuer: "id.example" }), /issuer/],
+    [
+      "an issuer that is no address",
+      login({ issuer: "id.example" }),
+      /auth\.sso\.issuer=id\.example is no address/,
+    ],
     [
       "a scrape without a token that counts",
       { ...login({}), metrics: { serviceMonitor: { enabled: true } } },
