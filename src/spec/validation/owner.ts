@@ -2,7 +2,13 @@
 import { notFound } from "../../base/problem.ts";
 import { goQuote } from "../../expr/functions/go_quote.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
-import type { StepLike, Template, WorkflowSpec, WorkflowTemplate } from "../manifest.ts";
+import type {
+  StepLike,
+  Template,
+  TemplateRef,
+  WorkflowSpec,
+  WorkflowTemplate,
+} from "../manifest.ts";
 import { type Naming, STANDARD_NAMING } from "../naming.ts";
 import { SpecError } from "../spec_error.ts";
 
@@ -49,8 +55,21 @@ function withPodMetadata(template: Template, forPods: WorkflowSpec["podMetadata"
 /** What names a template: a step, a task, or the entrypoint. */
 export type Call = Pick<StepLike, "template" | "templateRef" | "inline">;
 
+/** Where a stored template is found. */
+export type TemplatePlace = [kind: TemplateKind, namespace: string, name: string];
+
+/** @param namespace of the object that refers to it */
+export function placeOf(
+  { name = "", clusterScope }: Pick<TemplateRef, "name" | "clusterScope">,
+  namespace: string,
+): TemplatePlace {
+  return clusterScope === true
+    ? ["ClusterWorkflowTemplate", "", name]
+    : ["WorkflowTemplate", namespace, name];
+}
+
 /** The error for a stored template that is missing. */
-export type MissingTemplate = (kind: TemplateKind, namespace: string, name: string) => Error;
+export type MissingTemplate = (...place: TemplatePlace) => Error;
 
 /**
  * What to say of a stored template that is missing.

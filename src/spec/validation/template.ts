@@ -34,8 +34,8 @@ import {
   type MissingTemplate,
   type Owner,
   ownerOf,
+  placeOf,
   type TemplateFinder,
-  type TemplateKind,
 } from "./owner.ts";
 import { checkPodContainers, checkTemplatePodResources } from "./pod.ts";
 import { checkSteps } from "./steps.ts";
@@ -161,18 +161,12 @@ export class TemplateWalk implements CallChecker {
     return { template, owner };
   }
 
-  #placeOf({ name = "", clusterScope }: TemplateRef): [TemplateKind, string, string] {
-    return clusterScope === true
-      ? ["ClusterWorkflowTemplate", "", name]
-      : ["WorkflowTemplate", this.#namespace, name];
-  }
-
   #missingOf(ref: TemplateRef): Error {
-    return this.#missing(...this.#placeOf(ref));
+    return this.#missing(...placeOf(ref, this.#namespace));
   }
 
   #storedOwner(ref: TemplateRef): Owner | undefined {
-    const [kind, namespace, name] = this.#placeOf(ref);
+    const [kind, namespace, name] = placeOf(ref, this.#namespace);
     const stored = this.#finder.findTemplate(kind, namespace, name);
     const scope = kind === "WorkflowTemplate" ? "namespaced" : "cluster";
     return stored && this.#ownerOf(scope, name, stored.spec);

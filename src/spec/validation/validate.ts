@@ -32,6 +32,7 @@ import {
   missingTemplate,
   type Owner,
   ownerOf,
+  placeOf,
   type TemplateFinder,
   type TemplateKind,
 } from "./owner.ts";
@@ -213,13 +214,10 @@ export function getReferencedTemplate(
   finder: TemplateFinder,
   options: ValidationOptions = {},
 ): WorkflowTemplate {
-  const cluster = ref.clusterScope === true;
-  const kind = cluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
-  const name = ref.name ?? "";
-  const at = cluster ? "" : namespace;
-  const found = finder.findTemplate(kind, at, name);
+  const place = placeOf(ref, namespace);
+  const found = finder.findTemplate(...place);
   if (found !== undefined) return found;
-  throw missingTemplate(options)(kind, at, name);
+  throw missingTemplate(options)(...place);
 }
 
 function addWorkflowVariables(
