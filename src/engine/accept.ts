@@ -125,10 +125,10 @@ function locksGranted(turn: Turn, holder: string): void {
 
 function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>): void {
   const { header } = turn.state;
-  const holders = fact.holders?.[fact.waiting] ?? [];
+  const { waiting, holders = {} } = fact;
   if (fact.holder === workflowHolder(turn)) {
     if (header.lock?.isHeld !== false || header.finishedAt !== undefined) return;
-    header.lock = { ...header.lock, waiting: fact.waiting, holders };
+    header.lock = { ...header.lock, waiting, holders };
     header.message = fact.message;
     markIndex(turn);
     return;
@@ -137,8 +137,8 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
   if (node?.lock === undefined) return;
   change(turn, node, {
     message: fact.message,
-    synchronizationStatus: { waiting: fact.waiting },
-    lock: { ...node.lock, waiting: fact.waiting, holders },
+    synchronizationStatus: { waiting },
+    lock: { ...node.lock, waiting, holders },
   });
 }
 

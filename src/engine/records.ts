@@ -249,9 +249,10 @@ export interface LockNote {
   keys: LockKey[];
   /** Which request of the workflow as a whole this is. A node asks only once; its order identifies its request. */
   round?: number;
-  /** The key that is waited for, and who holds it. */
+  /** The first key that is not free. */
   waiting?: string;
-  holders?: string[];
+  /** Who held each key when it began to wait. Older programs noted only those of the key that is waited for. */
+  holders?: Record<string, string[]> | string[];
 }
 
 /** The specs are stored apart, because they rarely change and can be large. */

@@ -1,12 +1,12 @@
 /** The workflow as clients see it. */
-import type { JsonObject } from "../base/json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
+import { viewLocks } from "./locks/view_locks.ts";
 import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./nodes/graph.ts";
 import { addResources, SumsBelow } from "./nodes/progress.ts";
 import type { WorkflowState } from "./state.ts";
-import { hasEnded, type Header, isExecutable, type LockNote, type NodeRecord } from "./records.ts";
+import { hasEnded, type Header, isExecutable, type NodeRecord } from "./records.ts";
 import { rfc3339, rfc3339WithMs } from "./scope/time_text.ts";
 
 export interface ViewOptions {
@@ -167,58 +167,4 @@ function ownMembers(node: NodeRecord, show: Show): NodeStatus {
   view.startedAt = timeText(node.startedAt, show);
   view.finishedAt = timeText(node.finishedAt, show);
   return view;
-}
-
-interface Holding {
-  semaphore?: string;
-  mutex?: string;
-  holders?: string[];
-  holder?: string;
-}
-
-/** `status.synchronization`: who holds and who waits, while the workflow runs. */
-function viewLocks(state: WorkflowState): JsonObject | undefined {
-  if (state.header.finishedAt !== undefined) return undefined;
-  if (state.header.lock === undefined && state.runtime.lockers === undefined) return undefined;
-  const { namespace, name } = state.header.metadata;
-  const own = `${namespace ?? ""}/${name ?? ""}`;
-  const kinds: Record<
-    "semaphore" | "mutex",
-    { holding: Map<string, string[]>; waiting: Map<string, string[]> }
-  > = {
-    semaphore: { holding: new Map(), waiting: new Map() },
-    mutex: { holding: new Map(), waiting: new Map() },
-  };
-  const add = (holder: string, lock: LockNote) => {
-    for (const { kind, key } of lock.keys) {
-      if (lock.isHeld) {
-        const list = kinds[kind].holding.get(key) ?? [];
-        kinds[kind].holding.set(key, [...list, holder]);
-      } else if (key === lock.waiting) kinds[kind].waiting.set(key, lock.holders ?? []);
-    }
-  };
-  if (state.header.lock !== undefined) add(own, state.header.lock);
-  for (const id of state.runtime.lockers ?? []) {
-    const node = state.nodes.get(id);
-    if (node?.lock !== undefined) add(`${own}/${node.id}`, node.lock);
-  }
-  const view: Record<string, { holding?: Holding[]; waiting?: Holding[] }> = {};
-  for (const kind of ["semaphore", "mutex"] as const) {
-    const holding = entries(kind, kinds[kind].holding);
-    const waiting = entries(kind, kinds[kind].waiting);
-    if (holding.length + waiting.length === 0) continue;
-    view[kind] = {
-      ...(holding.length === 0 ? {} : { holding }),
-      ...(waiting.length === 0 ? {} : { waiting }),
-    };
-  }
-  return Object.keys(view).length === 0 ? undefined : view as unknown as JsonObject;
-}
-
-function entries(kind: "semaphore" | "mutex", locks: Map<string, string[]>): Holding[] {
-  return [...locks].map(([key, holders]) =>
-    kind === "semaphore"
-      ? { semaphore: key, ...(holders.length === 0 ? {} : { holders }) }
-      : { mutex: key, ...(holders[0] === undefined ? {} : { holder: holders[0] }) }
-  );
 }

@@ -41,7 +41,7 @@ const isLockNote = isRecord<LockNote>({
   )),
   round: isCount,
   waiting: isText,
-  holders: isList(isText),
+  holders: (value) => isList(isText)(value) || isMap(isList(isText))(value),
 }, ["isHeld", "keys"]);
 
 const HEADER: Members<Header> = {

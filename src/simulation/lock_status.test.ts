@@ -1,0 +1,65 @@
+/** What a workflow shows of its locks. */
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { passTime } from "../../test/support/simulated_workflow.ts";
+import { Simulation } from "./simulation.ts";
+
+const LEAF = "templates: [{ name: main, container: { image: x } }]";
+
+/** Submits a workflow for each spec, `w0`, `w1` and so on. */
+function submitAll(specs: string[]): Simulation {
+  const simulation = new Simulation({ rules: [{ node: ".", after: 5 }] });
+  simulation.addManifest(
+    "ConfigMap",
+    { metadata: { name: "cm" }, data: { one: "1", two: "2" } } as never,
+  );
+  for (const [at, spec] of specs.entries()) {
+    const manifest = {
+      kind: "Workflow",
+      metadata: { name: `w${at}` },
+      spec: { entrypoint: "main", ...parse(spec) as object },
+    };
+    simulation.submit(decodeManifest("Workflow", manifest));
+  }
+  simulation.settle();
+  return simulation;
+}
+
+test("a workflow that waits shows all its locks and who has them", () => {
+  const simulation = submitAll([
+    `${LEAF}\nsynchronization: { mutexes: [{ name: m1 }] }`,
+    `${LEAF}\nsynchronization: { mutexes: [{ name: m2 }] }`,
+    `${LEAF}
+synchronization:
+  mutexes: [{ name: m1 }, { name: m2 }, { name: m3 }]
+  semaphores: [{ configMapKeyRef: { name: cm, key: two } }]`,
+  ]);
+  expect(simulation.view("w2").status?.synchronization).toEqual({
+    semaphore: { waiting: [{ semaphore: "default/ConfigMap/cm/two" }] },
+    mutex: {
+      waiting: [
+        { mutex: "default/Mutex/m1", holder: "default/w0" },
+        { mutex: "default/Mutex/m2", holder: "default/w1" },
+      ],
+    },
+  });
+});
+
+test("a step that waits shows which step has its lock now", () => {
+  const simulation = submitAll([`
+templates:
+  - name: main
+    steps: [[{ name: a, template: lock }, { name: b, template: lock }, { name: c, template: lock }]]
+  - { name: lock, container: { image: x }, synchronization: { mutexes: [{ name: m }] } }`]);
+  passTime(simulation, 7);
+  const { nodes = {}, synchronization } = simulation.view("w0").status ?? {};
+  const second = Object.values(nodes).find(({ displayName }) => displayName === "b");
+  const holder = `default/w0/${second?.id}`;
+  expect(synchronization).toEqual({
+    mutex: {
+      holding: [{ mutex: "default/Mutex/m", holder }],
+      waiting: [{ mutex: "default/Mutex/m", holder }],
+    },
+  });
+});
