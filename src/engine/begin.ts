@@ -4,7 +4,7 @@ import { ownNames } from "../spec/naming.ts";
 import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
 import { NodeFailure } from "./failure.ts";
 import { findStored } from "./stored_manifests.ts";
-import { complete, setCondition, workflowHolder } from "./finish.ts";
+import { complete, labelPhase, setCondition, workflowHolder } from "./finish.ts";
 import { report } from "./life/life.ts";
 import { mergedSpec } from "./scope/merged_spec.ts";
 import { ownSetting } from "./scope/own_settings.ts";
@@ -119,6 +119,7 @@ export function holdsLocks(turn: Turn): boolean {
       if (keys.length === 0) return true;
       header.lock = { isHeld: false, keys, round: header.sequence++ };
       report(turn, "queued");
+      labelPhase(turn, "Pending", false);
       markIndex(turn);
       askForLocks(turn, workflowHolder(turn), keys);
     } catch (error) {
@@ -137,16 +138,11 @@ export function begin(turn: Turn): void {
   header.message = undefined;
   header.startedAt ??= turn.env.now;
   header.hasMoved = true;
-  const names = ownNames(turn.env);
-  header.metadata.labels = {
-    ...header.metadata.labels,
-    [names.phase]: "Running",
-    [names.completed]: "false",
-  };
+  labelPhase(turn, "Running", false);
   // Clients derive the names of pods from this format.
   header.metadata.annotations = {
     ...header.metadata.annotations,
-    [names.podNameFormat]: POD_NAME_FORMAT,
+    [ownNames(turn.env).podNameFormat]: POD_NAME_FORMAT,
   };
   setCondition(turn, "PodRunning", "False");
   markIndex(turn);

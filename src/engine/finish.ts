@@ -1,7 +1,7 @@
 /** The end of a workflow: hooks, exit handler, phase, and the clean-up. */
 import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import { ownNames } from "../spec/naming.ts";
-import type { LifecycleHook } from "../spec/manifest.ts";
+import type { LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
 import { LIVE, ownerOf } from "./live.ts";
 import { nodeByName } from "./tree.ts";
@@ -184,14 +184,10 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   header.finishedAt = turn.env.now;
   runtime.revision++;
   header.startedAt ??= turn.env.now;
-  setCondition(turn, "PodRunning", "False");
+  // One that never began has had no pods.
+  if (header.conditions !== undefined) setCondition(turn, "PodRunning", "False");
   setCondition(turn, "Completed", "True");
-  const names = ownNames(turn.env);
-  header.metadata.labels = {
-    ...header.metadata.labels,
-    [names.phase]: phase,
-    [names.completed]: "true",
-  };
+  labelPhase(turn, phase, true);
   markIndex(turn);
   for (const node of runtime.queue) node[LIVE].isQueued = false;
   runtime.queue = [];
@@ -206,6 +202,17 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   // The clean-up is not left to another turn.
   turn.budget = undefined;
   cleanUp(turn, phase);
+}
+
+/** Sets the labels by which clients select workflows of a phase. */
+export function labelPhase(turn: Turn, phase: WorkflowPhase, isCompleted: boolean): void {
+  const { metadata } = turn.state.header;
+  const names = ownNames(turn.env);
+  metadata.labels = {
+    ...metadata.labels,
+    [names.phase]: phase,
+    [names.completed]: isCompleted ? "true" : "false",
+  };
 }
 
 /** Continues to end a workflow where the last turn stopped. */

@@ -63,3 +63,23 @@ templates:
     },
   });
 });
+
+test("a workflow that waits for its locks has the labels of its phase", () => {
+  const locked = `${LEAF}\nsynchronization: { mutexes: [{ name: m }] }`;
+  const simulation = submitAll([locked, locked]);
+  const { metadata, status } = simulation.view("w1");
+  expect(status?.phase).toBe("Pending");
+  expect(metadata.labels).toEqual({
+    "workflows.argoproj.io/phase": "Pending",
+    "workflows.argoproj.io/completed": "false",
+  });
+});
+
+test("a workflow that could not begin shows no condition about its pods", () => {
+  const simulation = submitAll([
+    `${LEAF}\nsynchronization: { mutexes: [{ name: m }, { name: m }] }`,
+  ]);
+  const { status } = simulation.view("w0");
+  expect(status?.phase).toBe("Failed");
+  expect(status?.conditions).toEqual([{ type: "Completed", status: "True" }]);
+});
