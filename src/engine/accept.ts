@@ -3,13 +3,20 @@
  * nothing.
  */
 import type { Fact } from "./command.ts";
-import { change, emit, holderOf, markIndex, releaseLocks } from "./change.ts";
+import { change, emit, holderOf, markIndex, releaseLocks, setTimer } from "./change.ts";
 import type { EngineEnv } from "./engine.ts";
 import { beginEvaluation } from "./scope/expressions.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { needManifest } from "./stored_manifests.ts";
 import { ttlSeconds, workflowHolder } from "./finish.ts";
-import { findTaskNode, taskEnded, taskPending, taskProgressed, taskStarted } from "./nodes/task.ts";
+import {
+  findTaskNode,
+  taskEnded,
+  taskIsDue,
+  taskPending,
+  taskProgressed,
+  taskStarted,
+} from "./nodes/task.ts";
 import { kindOf } from "./nodes/kinds.ts";
 import { holderName } from "./locks/holder.ts";
 import { wake } from "./runtime.ts";
@@ -89,7 +96,8 @@ function timerFired(turn: Turn, timer: string): void {
     emit(turn, { type: "set-timer", id: timer, at: node.dueAt });
     return;
   }
-  kindOf(node).due(turn, node);
+  if (node.synchronizationStatus?.waiting !== undefined) taskIsDue(turn, node);
+  else kindOf(node).due(turn, node);
 }
 
 /** The node that made a lock request, if it still waits for the locks. */
@@ -135,6 +143,7 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
   }
   const node = findWaitingNode(turn, fact.holder);
   if (node?.lock === undefined) return;
+  if (node.lock.until !== undefined) setTimer(turn, node, node.lock.until);
   change(turn, node, {
     message: fact.message,
     synchronizationStatus: { waiting },

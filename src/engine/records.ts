@@ -249,6 +249,8 @@ export interface LockNote {
   keys: LockKey[];
   /** Which request of the workflow as a whole this is. A node asks only once; its order identifies its request. */
   round?: number;
+  /** A step must have ended by then, if it has to wait. */
+  until?: number;
   /** The first key that is not free. */
   waiting?: string;
   /** Who held each key when it began to wait. Older programs noted only those of the key that is waited for. */

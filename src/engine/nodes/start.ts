@@ -2,6 +2,7 @@
  * Begins a call: finds the template, resolves the inputs, passes the gate, and creates the node. From then on the node
  * looks after itself. A call that cannot begin becomes a node with the error.
  */
+import { defined } from "../../base/defined.ts";
 import type { Inputs, NodeType } from "../../spec/manifest.ts";
 import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
@@ -28,6 +29,7 @@ import { nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn } from "../turn_budget.ts";
 import { begin } from "./begin.ts";
+import { nodeDurationMs } from "./duration.ts";
 import { failNode } from "./fail_node.ts";
 import { type Asker, isGateOpen, isPlaceFree } from "./gate.ts";
 import { findMemo, missOf } from "./memo.ts";
@@ -79,13 +81,17 @@ function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
   giveInputs(node, inputs);
   addNode(turn, node);
   if (keys.length === 0) begin(turn, node, work, memo);
-  else waitForLocks(turn, node, keys);
+  else waitForLocks(turn, node, work, keys);
   return node;
 }
 
-function waitForLocks(turn: Turn, node: NodeRecord, keys: LockKey[]): void {
+function waitForLocks(turn: Turn, node: NodeRecord, work: Work, keys: LockKey[]): void {
+  const { timeout = "" } = work.template;
+  // That of a suspend step is about the call that it waits for.
+  const isTimed = timeout !== "" && getBodyType(work) !== "Suspend";
+  const until = isTimed ? turn.env.now + nodeDurationMs(timeout) : undefined;
   change(turn, node, {
-    lock: { isHeld: false, keys },
+    lock: { isHeld: false, keys, ...defined({ until }) },
     synchronizationStatus: { waiting: keys[0]?.key ?? "" },
   });
   askForLocks(turn, holderOf(turn, node), keys);
@@ -137,6 +143,8 @@ export function beginLocked(turn: Turn, node: NodeRecord): void {
       lock: { isHeld: true, keys: node.lock?.keys ?? [] },
       synchronizationStatus: undefined,
       message: undefined,
+      // Each attempt has a timeout of its own.
+      ...(node.type === "Retry" ? { dueAt: undefined } : {}),
     });
     begin(turn, node, work, memo);
   } catch (error) {
@@ -183,7 +191,7 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
       ...(work.call.isExit ? { isExit: true } : {}),
     });
     if (keys.length === 0) begin(turn, node, work, memo);
-    else waitForLocks(turn, node, keys);
+    else waitForLocks(turn, node, work, keys);
   } catch (error) {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);

@@ -36,10 +36,11 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   const { specs } = turn.state;
   patch.starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
   change(turn, node, patch);
-  const bounds = deadlineOf(turn, node, template);
+  const timeoutAt = timeoutOf(turn, node, template);
+  const bounds = deadlineOf(turn, node, template, timeoutAt);
   if (bounds !== undefined) change(turn, node, bounds);
-  const waitMs = pendingLimit(template);
-  if (waitMs !== undefined) setTimer(turn, node, turn.env.now + waitMs);
+  const pendingUntil = pendingLimit(turn, template, timeoutAt);
+  if (pendingUntil !== undefined) setTimer(turn, node, pendingUntil);
   createContainers(turn, node, template);
   emit(turn, startEffect(taskSpec(turn, node, work)));
 }
@@ -106,12 +107,18 @@ function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[
 
 const DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline";
 
+/** When the template's timeout is over. A node that had to wait for its locks has a timer for it. */
+function timeoutOf(turn: Turn, node: NodeRecord, { timeout = "" }: Template): number | undefined {
+  return timeout === "" ? undefined : node.dueAt ?? turn.env.now + nodeDurationMs(timeout);
+}
+
 /** When the task must have ended, and the message of its node if it has not. */
-function deadlineOf(turn: Turn, node: NodeRecord, template: Template) {
-  const { activeDeadlineSeconds, timeout } = template;
-  if (
-    activeDeadlineSeconds === undefined && timeout === undefined && node.deadline === undefined
-  ) return undefined;
+function deadlineOf(
+  turn: Turn,
+  node: NodeRecord,
+  { activeDeadlineSeconds }: Template,
+  timeoutAt: number | undefined,
+) {
   const ends: number[] = [];
   if (activeDeadlineSeconds !== undefined) {
     const seconds = Number(activeDeadlineSeconds);
@@ -120,20 +127,21 @@ function deadlineOf(turn: Turn, node: NodeRecord, template: Template) {
     }
     ends.push(turn.env.now + seconds * 1000);
   }
-  if (timeout !== undefined && timeout !== "") ends.push(turn.env.now + nodeDurationMs(timeout));
+  if (timeoutAt !== undefined) ends.push(timeoutAt);
   if (node.deadline !== undefined) ends.push(node.deadline);
   return ends.length === 0
     ? undefined
     : { deadline: Math.min(...ends), deadlineMessage: DEADLINE_TEXT };
 }
 
-/** How long the task may be pending. */
-function pendingLimit({ timeout, pendingTimeout }: Template): number | undefined {
-  if (timeout === undefined && pendingTimeout === undefined) return undefined;
-  const limits = [timeout, pendingTimeout]
-    .filter((text) => text !== undefined && text !== "")
-    .map((text) => nodeDurationMs(text as string));
-  return limits.length === 0 ? undefined : Math.min(...limits);
+/** Until when the task may be pending. */
+function pendingLimit(
+  { env: { now } }: Turn,
+  { pendingTimeout = "" }: Template,
+  timeoutAt: number | undefined,
+): number | undefined {
+  if (pendingTimeout === "") return timeoutAt;
+  return Math.min(now + nodeDurationMs(pendingTimeout), timeoutAt ?? Infinity);
 }
 
 /** Creates the nodes of a container set. A container is a child of the containers on which it depends. */
@@ -228,7 +236,7 @@ export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }
   cleanTask(turn, node, fact.task);
 }
 
-/** Ends a node whose task is still pending: it has waited for too long. */
+/** Ends a node that waits for its locks, or whose task is still pending: it has waited for too long. */
 export function taskIsDue(turn: Turn, node: NodeRecord): void {
   change(turn, node, { dueAt: undefined });
   if (node.phase !== "Pending") return;

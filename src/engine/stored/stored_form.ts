@@ -40,6 +40,7 @@ const isLockNote = isRecord<LockNote>({
     ["kind", "key", "limit"],
   )),
   round: isCount,
+  until: isTime,
   waiting: isText,
   holders: (value) => isList(isText)(value) || isMap(isList(isText))(value),
 }, ["isHeld", "keys"]);
