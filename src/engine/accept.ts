@@ -2,6 +2,7 @@
  * Takes in what the outside reports. Facts may come in any order, twice, or too late: one that no longer fits changes
  * nothing.
  */
+import { defined } from "../base/defined.ts";
 import type { Fact } from "./command.ts";
 import { change, emit, holderOf, markIndex, releaseLocks, setTimer } from "./change.ts";
 import type { EngineEnv } from "./engine.ts";
@@ -125,7 +126,8 @@ function locksGranted(turn: Turn, holder: string): void {
   const node = findWaitingNode(turn, holder);
   if (node !== undefined) {
     // It begins when it is looked at, because parallelism may still hold it back.
-    change(turn, node, { lock: { isHeld: true, keys: node.lock?.keys ?? [] } });
+    const { keys = [], waiting } = node.lock ?? {};
+    change(turn, node, { lock: { isHeld: true, keys, ...defined({ waiting }) } });
     return;
   }
   if (requesterOf(turn, holder)?.lock === undefined) releaseLocks(turn, holder);

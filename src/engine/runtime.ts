@@ -212,19 +212,22 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
   const isOpen = node.phase === "Pending" || node.phase === "Running";
   // A copy that has not begun may never begin: it must not take a place from others, nor be waited for.
   const isAtWork = isOpen && !isUntouched(node);
-  const isWaiting = node.synchronizationStatus?.waiting !== undefined;
+  const wantsLocks = node.synchronizationStatus?.waiting !== undefined;
+  const isWaiting = wantsLocks && !hasPlace(node);
   const isPod = node.type === "Pod";
+  // The place of a retry node is for its first attempt.
+  const takesPlace = isPod ? !isWaiting : node.type === "Retry" && wantsLocks && !isWaiting;
   const counts = isPod || node.type === "Steps" || node.type === "DAG";
   // An attempt that failed may be followed by another one. Its retry node fails when there is none.
   const canFail = node.type === "Retry" || (counts && node.role !== "attempt");
-  if (isPod && isAtWork && !isWaiting) runtime.activePods += sign;
+  if (isAtWork && takesPlace) runtime.activePods += sign;
   if (isAtWork && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
   if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
   const around = counts || canFail ? boundaryOf(nodes, node) : undefined;
   if (around !== undefined) {
     const boundary = memoryOf(around);
     if (isAtWork && counts) boundary.activeChildren += sign;
-    if (isAtWork && isPod && !isWaiting) boundary.activePods += sign;
+    if (isAtWork && takesPlace) boundary.activePods += sign;
     if (canFail && isFailedOrError(node)) boundary.unsuccessful += sign;
   }
   if (isExecutable(node.type) && node.progress !== undefined) {
@@ -244,10 +247,18 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
   if (node.lock !== undefined && sign === 1) (runtime.lockers ??= new Set()).add(node.id);
   else runtime.lockers?.delete(node.id);
   const isActive = isOpen &&
-    (isExecutable(node.type) || node.type === "Retry" || isWaiting);
+    (isExecutable(node.type) || node.type === "Retry" || wantsLocks);
   // A node that stays active stays where it is: to take it out and in again would often renew the whole set.
   if (isActive) runtime.active.add(node.id);
   else if (sign === 1) runtime.active.delete(node.id);
+}
+
+/**
+ * Tells whether a node that asks for locks has a place meanwhile: it has, until it hears that it must wait. Otherwise others
+ * would take the place, and it would hold the locks without running.
+ */
+export function hasPlace({ lock }: NodeRecord): boolean {
+  return lock?.waiting === undefined;
 }
 
 /** Tells whether a change of a node may concern what `account` reads. */

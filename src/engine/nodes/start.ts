@@ -21,7 +21,7 @@ import {
   workOf,
   type WrittenWork,
 } from "../scope/call.ts";
-import { wake } from "../runtime.ts";
+import { hasPlace, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import { beginEvaluation } from "../scope/expressions.ts";
 import { resolveInputs } from "../scope/inputs.ts";
@@ -135,7 +135,7 @@ export function startAttempt(
 export function beginLocked(turn: Turn, node: NodeRecord): void {
   const isReady = node.lock?.isHeld === true && node.phase === "Pending" &&
     node.synchronizationStatus?.waiting !== undefined;
-  if (!isReady || !isPlaceFree(turn, { waiter: node.id })) return;
+  if (!isReady || (!hasPlace(node) && !isPlaceFree(turn, { waiter: node.id }))) return;
   try {
     const work = workOf(turn, node);
     const memo = findMemo(turn, work.template);
