@@ -81,5 +81,9 @@ test("a workflow that could not begin shows no condition about its pods", () => 
   ]);
   const { status } = simulation.view("w0");
   expect(status?.phase).toBe("Failed");
+  expect(status?.message).toBe(
+    "Failed to acquire the synchronization lock. " +
+      "requested configuration is invalid: duplicate synchronization item found",
+  );
   expect(status?.conditions).toEqual([{ type: "Completed", status: "True" }]);
 });

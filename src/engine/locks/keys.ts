@@ -36,7 +36,11 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
   }
   const seen = new Set<string>();
   for (const { key } of keys) {
-    if (seen.has(key)) throw new NodeFailure(`duplicate synchronization item found: ${key}`);
+    if (seen.has(key)) {
+      throw new NodeFailure(
+        "requested configuration is invalid: duplicate synchronization item found",
+      );
+    }
     seen.add(key);
   }
   return keys;
