@@ -28,6 +28,11 @@ describe("parseSchedule() refuses, with the reference's texts,", () => {
     ["1-2-3 * * * *", "too many hyphens: 1-2-3"],
     ["1/2/3 * * * *", "too many slashes: 1/2/3"],
     ["x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'],
+    [
+      "99999999999999999999 * * * *",
+      "failed to parse int from 99999999999999999999: strconv.Atoi: " +
+      'parsing "99999999999999999999": value out of range',
+    ],
     ["@often", "unrecognized descriptor: @often"],
     ["@every soon", 'failed to parse duration @every soon: time: invalid duration "soon"'],
     ["CRON_TZ=Mars/X * * * * *", "provided bad location Mars/X: unknown time zone Mars/X"],
@@ -37,6 +42,8 @@ describe("parseSchedule() refuses, with the reference's texts,", () => {
 
 describe("nextDue()", () => {
   it.each([
+    // A star with an end is a star: only the day of the month restricts.
+    ["0 0 3 * *-5", "2026-01-01T00:00:00Z", ["2026-01-03T00:00:00Z", "2026-02-03T00:00:00Z"]],
     ["*/20 * * * *", "2026-01-01T00:05:00Z", ["2026-01-01T00:20:00Z", "2026-01-01T00:40:00Z"]],
     ["0 9 * * mon-fri", "2026-11-20T10:00:00Z", ["2026-11-23T09:00:00Z", "2026-11-24T09:00:00Z"]],
     ["30 4 1,15 * 5", "2026-05-01T00:00:00Z", ["2026-05-01T04:30:00Z", "2026-05-08T04:30:00Z"]],

@@ -113,9 +113,9 @@ export function parseSchedule(text: string): CronSchedule {
   };
 }
 
-/** Tells whether any part is a star, which matches every value. */
+/** Tells whether any part is a star, which matches every value, whatever end is given with it. */
 function isUnrestricted(field: string): boolean {
-  return field.split(",").some((part) => /^[*?](\/0*1)?$/.test(part));
+  return field.split(",").some((part) => /^[*?](-[^/]*)?(\/\+?0*1)?$/.test(part));
 }
 
 function parseField(field: string, bounds: Bounds): Set<number> {
@@ -163,13 +163,13 @@ function parseNumber(text: string, bounds: Bounds): number {
 }
 
 function parseInteger(text: string): number {
-  if (!/^[-+]?\d+$/.test(text)) {
-    throw new RangeError(
-      `failed to parse int from ${text}: strconv.Atoi: parsing ${
-        JSON.stringify(text)
-      }: invalid syntax`,
-    );
-  }
+  const refuse = (reason: string) => {
+    const parser = `strconv.Atoi: parsing ${JSON.stringify(text)}`;
+    return new RangeError(`failed to parse int from ${text}: ${parser}: ${reason}`);
+  };
+  if (!/^[-+]?\d+$/.test(text)) throw refuse("invalid syntax");
+  const exact = BigInt(text.replace("+", ""));
+  if (BigInt.asIntN(64, exact) !== exact) throw refuse("value out of range");
   const value = Number(text);
   if (value < 0) throw new RangeError(`negative number (${value}) not allowed: ${text}`);
   return value;
