@@ -188,14 +188,6 @@ test("everything a template may set reaches the pod; the template wins over the 
   expect(made.metadata.labels["team"]).toBe("a");
 });
 
-test("labels and annotations of the workflow win over those of the template", () => {
-  const metadata = { labels: { a: "own", b: "own" }, annotations: { a: "own", b: "own" } };
-  const podMetadata = { labels: { a: "all" }, annotations: { a: "all" } };
-  const made = pod("a", { ...shell("true"), metadata }, { podSpec: { podMetadata } });
-  expect(made.metadata.labels).toMatchObject({ a: "all", b: "own" });
-  expect(made.metadata.annotations).toMatchObject({ a: "all", b: "own" });
-});
-
 test("empty settings of a template do not hide those of the workflow, and host aliases add up", () => {
   const all = { ip: "10.0.0.1", hostnames: ["all"] };
   const own = { ip: "10.0.0.2", hostnames: ["own"] };
@@ -314,4 +306,13 @@ test("a wrapped container without a command runs its image's own, and is refused
   expect(made({ entrypoint: [], cmd: ["/c"] })).toEqual(["/c"]);
   expect(() => made({ entrypoint: [], cmd: [] })).toThrow('image "i" has none of its own');
   expect(imagesWithoutCommand({ ...task, includeResult: false }, options.labelPrefix)).toEqual([]);
+});
+
+test("labels and annotations of a template win over those of the workflow for all its pods", () => {
+  const metadata = { labels: { a: "t", c: "t" }, annotations: { x: "t" } };
+  const task = taskSpec("a", shell("true", { metadata }));
+  const podMetadata = { labels: { a: "w", b: "w" }, annotations: { x: "w", y: "w" } };
+  const made = podFor({ ...task, podSpec: { ...task.podSpec, podMetadata } }, options) as MadePod;
+  expect(made.metadata.labels).toMatchObject({ a: "t", b: "w", c: "t" });
+  expect(made.metadata.annotations).toMatchObject({ x: "t", y: "w" });
 });

@@ -59,8 +59,8 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
 function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObject {
   const { podSpec, template } = task;
   return {
-    ...template.metadata?.labels,
     ...podSpec.podMetadata?.labels,
+    ...template.metadata?.labels,
     [`${labelPrefix}workflow`]: task.workflow,
     [`${labelPrefix}completed`]: "false",
     [INSTANCE_LABEL]: instance,
@@ -71,8 +71,8 @@ function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObje
 function annotations(task: TaskSpec, { labelPrefix }: PodOptions): Record<string, string> {
   const { podSpec, template } = task;
   return {
-    ...template.metadata?.annotations,
     ...podSpec.podMetadata?.annotations,
+    ...template.metadata?.annotations,
     "kubectl.kubernetes.io/default-container": "main",
     [`${labelPrefix}node-id`]: task.nodeId,
     [`${labelPrefix}node-name`]: task.nodeName,
