@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../base/json.ts";
+import { KubeError } from "../../kubernetes/kube_client.ts";
 import { collectionOfKind, collectionOfWord, collectionPath } from "./place.ts";
 
 const ANSWERS: Record<string, JsonObject> = {
@@ -52,4 +53,13 @@ test("a kind that the cluster does not have is refused", async () => {
   await expect(collectionOfKind(discover, "v1", "Job")).rejects.toThrow("no Job in v1");
   await expect(collectionOfWord(discover, "jobs.apps")).rejects.toThrow('type "jobs.apps"');
   await expect(collectionOfWord(discover, "log")).rejects.toThrow('type "log"');
+});
+
+test("a group that the cluster does not have is named, and other trouble is told as it is", async () => {
+  const unknown = () => Promise.reject(new KubeError(404, "NotFound", "404 page not found\n"));
+  await expect(collectionOfKind(unknown, "foo.io/v1", "Nope")).rejects.toThrow(
+    "the cluster has no Nope in foo.io/v1",
+  );
+  const forbidden = () => Promise.reject(new KubeError(403, "Forbidden", "no"));
+  await expect(collectionOfKind(forbidden, "foo.io/v1", "Nope")).rejects.toThrow("no");
 });

@@ -1,4 +1,5 @@
 /** Pure: where objects of a kind are kept in a cluster, as its API server tells. */
+import { KubeError } from "../../kubernetes/kube_client.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 
 /** Objects of one kind. */
@@ -24,7 +25,12 @@ export async function collectionOfKind(
   kind: string,
 ): Promise<Collection> {
   const root = rootOf(apiVersion);
-  const found = find(await discover(root), root, (resource) => resource["kind"] === kind);
+  const resources = await discover(root).catch((error) => {
+    // The cluster does not know the group or its version.
+    if (error instanceof KubeError && error.status === 404) return {};
+    throw error;
+  });
+  const found = find(resources, root, (resource) => resource["kind"] === kind);
   if (found === undefined) throw new Error(`the cluster has no ${kind} in ${apiVersion}`);
   return found;
 }
