@@ -1,6 +1,7 @@
 /** Finished workflows, of the cluster and of the archive: a few in memory at a time, however many there are. */
 import { errorText } from "../../base/error_text.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { inNewForm } from "../../spec/older_forms.ts";
 import { inOrder } from "../at_once.ts";
 import { metadataOf } from "../manifests.ts";
 import type { Archive } from "./archive_source.ts";
@@ -84,19 +85,25 @@ async function importOne(
     uid: uid === undefined ? undefined : String(uid),
     notes: undefined,
   };
-  const told = (members: Pick<ObjectReport, "verdict" | "outcome" | "reason">) =>
+  const told = (members: Pick<ObjectReport, "verdict" | "outcome" | "reason" | "notes">) =>
     objectReport({ ...about, outcome: undefined, reason: undefined, ...members });
   if (!isFinished(workflow)) {
     return told({ verdict: "left", reason: "it has not ended: it stays where it runs" });
   }
+  const { manifest, older } = inNewForm(workflow);
+  const forms = older.map(({ path, now }) => ({ path, text: `imported as ${now}` }));
   let whole: JsonObject;
   try {
-    whole = await wholeWorkflow(workflow, nodesOf);
+    whole = await wholeWorkflow(manifest, nodesOf);
   } catch (error) {
     return told({ verdict: "refused", reason: errorText(error) });
   }
-  if (target === undefined) return told({ verdict: "works" });
+  const taken = { verdict: "works", ...(forms.length > 0 && { notes: forms }) } as const;
+  if (target === undefined) return told(taken);
   const { outcome, message } = await target.workflow(whole);
-  const verdict = outcome === "refused" || outcome === "left" ? outcome : "works";
-  return told({ verdict, outcome, ...(message !== undefined && { reason: message }) });
+  const reason = message !== undefined && { reason: message };
+  if (outcome === "refused" || outcome === "left") {
+    return told({ verdict: outcome, outcome, ...reason });
+  }
+  return told({ ...taken, outcome, ...reason });
 }

@@ -33,8 +33,8 @@ export interface TargetOptions extends Activity {
   overwrite: boolean;
 }
 
-/** Refusals of one object. Others end the command: no answer, no rights to anything, trouble of the server. */
-const REFUSALS = [400, 403, 404, 409, 412, 413, 422, 431];
+/** Refusals of one object; 500 is trouble with that object. Others end the command: no answer, no rights to anything. */
+const REFUSALS = [400, 403, 404, 409, 412, 413, 422, 431, 500];
 /** Refusals of something that succeeds later. */
 const LATER = [429, 503];
 const MAX_WAIT_MS = 8_000;

@@ -1,7 +1,8 @@
 /** A workflow on its way into the archive and out of it. What its object does not show stands in a member of our own. */
 import type { ArchivedEntry, ArchivedWorkflow } from "../../archive/port.ts";
 import { archivedActorId, archivedActorName, workflowActorId } from "../../actors/actor_ids.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { Problem } from "../../base/problem.ts";
 import type { Steps } from "../../base/steps.ts";
 import { indexEntry, loadSteps, takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
@@ -12,6 +13,7 @@ import type { WorkflowState } from "../../engine/state.ts";
 import { viewSteps } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import { archivingStatusLabel, type Naming } from "../../spec/naming.ts";
+import { adoptedWorkflow } from "../../spec/schema/adopted.ts";
 import { type IndexEntry, NODE_PART_PREFIX, type StoredActor } from "../../store/port.ts";
 
 /** The member of an archived object that holds the past of its workflow. */
@@ -136,10 +138,19 @@ export function objectOf(text: string): { workflow: Workflow; past: WorkflowPast
   }
   const { [PAST]: past, ...workflow } = value;
   const isKnown = isJsonObject(past) && typeof past["retries"] === "number";
-  return {
-    workflow: workflow as unknown as Workflow,
-    past: isKnown ? past as unknown as WorkflowPast : { retries: 0 },
-  };
+  return isKnown
+    ? { workflow: workflow as unknown as Workflow, past: past as unknown as WorkflowPast }
+    : { workflow: foreign(workflow), past: { retries: 0 } };
+}
+
+/** An object that another system has written, maybe long ago. */
+function foreign(object: JsonObject): Workflow {
+  try {
+    return adoptedWorkflow(object);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return object as unknown as Workflow;
+  }
 }
 
 function restoredOf(

@@ -10,6 +10,7 @@ import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.t
 import { archivingStatusLabel } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
+import { adoptedStatus } from "../../spec/schema/adopted.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Imported, ImportOptions } from "../imported.ts";
@@ -46,6 +47,7 @@ export async function importWorkflow(
   const metadata = importedMetadata(deps, workflow.metadata, namespace);
   const { name = "", uid = "" } = metadata;
   const end = endOf(workflow.status);
+  const taken = { ...workflow, metadata, ...adopted(workflow) };
   const kept = checkIsKept(deps, metadata, end);
   if (kept !== undefined) return kept;
   const known = await knownEnd(deps, namespace, name, uid);
@@ -64,7 +66,7 @@ export async function importWorkflow(
   if (options.dryRun !== true) {
     await deps.host.execute(namespace, archivedActorName(name, uid), {
       type: "import",
-      workflow: normalForm({ ...workflow, metadata }, WORKFLOW_SCHEMA),
+      workflow: normalForm(taken, WORKFLOW_SCHEMA),
     });
   }
   return { outcome: known === undefined ? "created" : "replaced" };
@@ -93,6 +95,10 @@ function importedMetadata(deps: ServiceDeps, given: ObjectMeta, namespace: strin
     namespace: namespaceOf(metadata, namespace),
     labels: { ...metadata.labels, [status]: "Persisted" },
   };
+}
+
+function adopted({ status }: Workflow): Pick<Workflow, "status"> {
+  return status === undefined ? {} : { status: adoptedStatus(status) };
 }
 
 function endOf(status: WorkflowStatus | undefined): End {

@@ -65,6 +65,53 @@ test("members that only a newer Argo knows do no harm", async () => {
   expect((await take(strange)).answer).toEqual({ outcome: "created" });
 });
 
+test("a status is taken as the reference decodes it: null is absent, older values become texts", async () => {
+  await open();
+  const node = {
+    id: "n",
+    name: "n",
+    type: "Pod",
+    phase: "Succeeded",
+    templateRef: null,
+    children: null,
+    inputs: { parameters: [{ name: "i", value: 5 }], artifacts: null },
+    outputs: { parameters: [{ name: "o", value: true }] },
+  };
+  const old = finished({ uid: "00000000-0000-4000-8000-000000000001", name: "old" }, {
+    nodes: { n: node, none: null },
+    conditions: null,
+    storedTemplates: null,
+  });
+  expect(await take(old)).toMatchObject({ status: 200, answer: { outcome: "created" } });
+  const shown = await instance.fetch(
+    new Request(`http://127.0.0.1/api/v1/archived-workflows/${old.metadata.uid}`),
+  );
+  const { status } = await shown.json();
+  expect(Object.keys(status.nodes)).toEqual(["n"]);
+  expect(status.nodes.n).toMatchObject({
+    inputs: { parameters: [{ name: "i", value: "5" }] },
+    outputs: { parameters: [{ name: "o", value: "true" }] },
+  });
+  const bare = finished({ uid: "00000000-0000-4000-8000-000000000002", name: "bare" }, {
+    nodes: null,
+  });
+  expect(await take(bare)).toMatchObject({ status: 200, answer: { outcome: "created" } });
+});
+
+test.each<[string, object, RegExp]>([
+  [
+    "nodes",
+    { nodes: { n: { id: "n", name: "n", type: "Pod", outputs: { result: 5 } } } },
+    /node "n": .*number.*outputs\.result of type string/,
+  ],
+  ["members", { message: {} }, /status\.message of type string/],
+])("a status with wrong %s is refused, and nothing of it is kept", async (_what, status, text) => {
+  await open();
+  const refused = await take(finished({}, status));
+  expect(refused).toMatchObject({ status: 400, answer: { message: expect.stringMatching(text) } });
+  expect((await take(finished())).answer).toEqual({ outcome: "created" });
+});
+
 test("a uid that another workflow has is never overwritten", async () => {
   await open();
   await take(finished());
