@@ -72,7 +72,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;
-  change(turn, node, { targets: dag.plan.targets.map((name) => taskId(turn, node, name)) });
+  change(turn, node, { targets: dag.plan.targets.map((name) => taskNodeId(turn, node, name)) });
   const isCut = isCutOff(turn, node);
   const fault = isCut ? undefined : faultOfLoops(turn, node, frame, dag, phase);
   if (fault !== undefined) failNode(turn, node, fault);
@@ -158,7 +158,7 @@ function beginTask(
   const dependencies = dag.plan.dependencies[number] ?? [];
   const links = dependencies.length === 0
     ? { parents: [node.id] }
-    : { after: dependencies.map((other) => taskId(turn, node, dag.plan.names[other])) };
+    : { after: dependencies.map((other) => taskNodeId(turn, node, dag.plan.names[other])) };
   let calls: ExpandedCall[];
   try {
     if (!shouldRun(turn, frame, dag.plan, task, dependencies, links.after ?? [])) {
@@ -296,6 +296,7 @@ function taskAt(frame: Frame, number: number | undefined): DagTask | undefined {
   return frame.template.dag?.tasks[number ?? -1];
 }
 
-function taskId(turn: Turn, node: NodeRecord, task = ""): string {
+/** Id of the node of a task. @param node the DAG node */
+function taskNodeId(turn: Turn, node: NodeRecord, task = ""): string {
   return nodeId(workflowName(turn.state), memberName(node.name, task));
 }
