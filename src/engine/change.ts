@@ -5,7 +5,7 @@
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
-import { checkTurn, noteWork } from "./turn_budget.ts";
+import { checkTurn, mayChangeMore, noteWork } from "./turn_budget.ts";
 import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
@@ -148,22 +148,16 @@ export function end(
   if (isGroup) stopDaemons(turn, node.id);
 }
 
-/** At most so many nodes get their progress up to date in a turn: each adds a record to its commit. */
-const MAX_STALE_IN_TURN = 1_000;
-
 /**
  * Brings progress up to date after a round that changed something, for as long as the turn lasts. True when nothing is left.
  * Until then a node that a user has ended shows its old progress, as in the reference.
  */
 export function refreshProgress(turn: Turn): boolean {
-  const { budget, state: { runtime, nodes, specs } } = turn;
+  const { runtime, nodes, specs } = turn.state;
   if (runtime.revision !== runtime.seenRevision && specs.spec.suspend !== true) {
     let changed = 0;
     for (const id of runtime.stale === undefined ? [] : [...runtime.stale]) {
-      if (budget !== undefined && (budget.isOver || changed++ >= MAX_STALE_IN_TURN)) {
-        budget.isOver = budget.isCut = true;
-        return false;
-      }
+      if (!mayChangeMore(turn, changed++)) return false;
       const node = nodes.get(id);
       if (node !== undefined) change(turn, node, { progress: fullProgress(node.progress) });
       noteWork(turn);

@@ -49,6 +49,16 @@ export function hasDearWork({ budget, env }: Turn): boolean {
   return (budget?.steps ?? 0) + (env.evaluation?.stepsTaken ?? 0) > DEAR_STEPS;
 }
 
+/** At most so many nodes are changed in a turn one after another: each adds a record, and maybe an effect, to its commit. */
+const MAX_CHANGES = 1_000;
+
+/** Tells whether a turn that has changed so many nodes may change one more. If not, the rest is left to the next turn. */
+export function mayChangeMore({ budget }: Turn, changed: number): boolean {
+  if (budget === undefined || (!budget.isOver && changed < MAX_CHANGES)) return true;
+  budget.isOver = budget.isCut = true;
+  return false;
+}
+
 /** Interrupts work that the next turn can resume. @throws {TurnOver} */
 export function checkTurn({ budget }: Turn): void {
   if (budget?.isOver === true) throw new TurnOver();

@@ -17,7 +17,7 @@ import {
 import type { ControlRequest } from "../command.ts";
 import { setCondition } from "../finish.ts";
 import { ownOutbound, parentsOf } from "../nodes/graph.ts";
-import { noteReplaced } from "../turn_budget.ts";
+import { mayChangeMore, noteReplaced } from "../turn_budget.ts";
 import { planRetry } from "./retry_plan.ts";
 import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
 import { LIVE } from "../live.ts";
@@ -76,24 +76,18 @@ function notePastStarts({ nodes, specs }: WorkflowState, { remove }: RetryPlan):
   if (isChanged) specs.pastStarts = pastStarts;
 }
 
-/** At most so many nodes change in a turn: each adds a record, and maybe an effect, to its commit. */
-const MAX_IN_TURN = 1_000;
-
 /**
  * Continues a retry for as long as the turn lasts. True when it is done. If the process dies, repeating it from any point
  * gives the same result: first the remaining nodes note their parents, then groups are opened from the outside to the
  * inside, and only then nodes are removed, the youngest first.
  */
 export function goOnRetrying(turn: Turn): boolean {
-  const { state, budget } = turn;
+  const { state } = turn;
   const { retrying } = state;
   if (retrying === undefined) return true;
   const work = workOf(state, retrying);
   for (let changed = 0; work.length > 0; changed++) {
-    if (budget !== undefined && (budget.isOver || changed >= MAX_IN_TURN)) {
-      budget.isOver = budget.isCut = true;
-      return false;
-    }
+    if (!mayChangeMore(turn, changed)) return false;
     const [action, id] = work.pop() as RetryStep;
     const node = state.nodes.get(id);
     if (node !== undefined) ACTIONS[action](turn, node, retrying.plan);

@@ -11,7 +11,7 @@ import type { ControlRequest, User } from "../command.ts";
 import type { NodeOrder, NodeRequest } from "../ongoing.ts";
 import { NodeFailure } from "../failure.ts";
 import { publishGlobals } from "../nodes/global_outputs.ts";
-import { noteWork } from "../turn_budget.ts";
+import { mayChangeMore, noteWork } from "../turn_budget.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -32,21 +32,15 @@ export function applyTo(turn: Turn, request: NodeRequest, nodes: readonly NodeRe
   state.pending.orders = true;
 }
 
-/** At most so many nodes change in a turn: each adds a record to its commit. */
-const MAX_IN_TURN = 1_000;
-
 /** Continues requests about many nodes for as long as the turn lasts. True when they are done. */
 export function goOnWithOrders(turn: Turn): boolean {
-  const { state, budget } = turn;
+  const { state } = turn;
   if (state.orders === undefined) return true;
   state.pending.orders = true;
   let changed = 0;
   for (const { request, nodes } of state.orders) {
     for (; nodes.length > 0; nodes.pop()) {
-      if (budget !== undefined && (budget.isOver || changed++ >= MAX_IN_TURN)) {
-        budget.isOver = budget.isCut = true;
-        return false;
-      }
+      if (!mayChangeMore(turn, changed++)) return false;
       const node = state.nodes.get(nodes.at(-1) ?? "");
       // It may have ended in the meantime.
       if (node?.type === "Suspend" && node.phase === "Running") applyIfItFits(turn, request, node);
