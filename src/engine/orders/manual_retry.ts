@@ -2,7 +2,6 @@
  * The retry of a workflow that has ended. Failed nodes are removed, the groups around them are opened again, and everything
  * else stays as it is. Ids do not change. A failed suspend node waits again; the steps before it do not run again.
  */
-import { invalid } from "../../base/problem.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import {
@@ -18,6 +17,7 @@ import type { ControlRequest } from "../command.ts";
 import { setCondition } from "../finish.ts";
 import { ownOutbound, parentsOf } from "../nodes/graph.ts";
 import { mayChangeMore, noteReplaced } from "../turn_budget.ts";
+import { parseParameters, withParameters } from "./parameters.ts";
 import { planRetry } from "./retry_plan.ts";
 import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
 import { LIVE } from "../live.ts";
@@ -176,43 +176,13 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   setCondition(turn, "Completed", "False");
   const { shutdown: _shutdown, ...spec } = specs.spec;
   if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;
-  specs.spec = parameters.length === 0 ? spec : {
-    ...spec,
-    arguments: {
-      ...spec.arguments,
-      parameters: override(spec.arguments?.parameters, parameters),
-    },
-  };
+  specs.spec = withParameters(spec, parameters);
   const stored = specs.storedWorkflowTemplateSpec;
   if (stored !== undefined) {
     const { shutdown: _stored, ...rest } = stored;
-    specs.storedWorkflowTemplateSpec = parameters.length === 0 ? rest : {
-      ...rest,
-      arguments: {
-        ...rest.arguments,
-        parameters: override(rest.arguments?.parameters, parameters),
-      },
-    };
+    specs.storedWorkflowTemplateSpec = withParameters(rest, parameters);
   }
   pending.specs = true;
   emit(turn, { type: "clear-timer", id: "ttl" });
   markIndex(turn);
-}
-
-/** The parameters, with the given ones in place of those with the same names. */
-export function override(
-  known: readonly Parameter[] | undefined,
-  given: readonly Parameter[],
-): Parameter[] {
-  const names = new Set(given.map(({ name }) => name));
-  return [...given, ...(known ?? []).filter(({ name }) => !names.has(name))];
-}
-
-/** Reads texts `name=value`. @throws {Problem} InvalidArgument when one has no `=` */
-export function parseParameters(texts: readonly string[]): Parameter[] {
-  return texts.map((text) => {
-    const at = text.indexOf("=");
-    if (at < 0) throw invalid(`expected parameter of the form: NAME=VALUE. Received: ${text}`);
-    return { name: text.slice(0, at), value: text.slice(at + 1) };
-  });
 }

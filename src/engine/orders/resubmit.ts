@@ -2,7 +2,7 @@
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { NodeStatus, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
-import { override, parseParameters } from "./manual_retry.ts";
+import { parseParameters, withParameters } from "./parameters.ts";
 import { nodeId } from "../scope/names.ts";
 import { rfc3339 } from "../scope/time_text.ts";
 
@@ -47,12 +47,6 @@ export function resubmitWorkflow(
   const { shutdown: _shutdown, ...newSpec } = structuredClone(spec);
   if (newSpec.activeDeadlineSeconds === 0) delete newSpec.activeDeadlineSeconds;
   const parameters = parseParameters(options.parameters ?? []);
-  if (parameters.length > 0) {
-    newSpec.arguments = {
-      ...newSpec.arguments,
-      parameters: override(newSpec.arguments?.parameters, parameters),
-    };
-  }
   const name = options.memoized === true ? generateName + env.randomSuffix(5) : undefined;
   const copy: Workflow = {
     ...(workflow.apiVersion === undefined ? {} : { apiVersion: workflow.apiVersion }),
@@ -67,7 +61,7 @@ export function resubmitWorkflow(
         ? {}
         : { ownerReferences: metadata.ownerReferences }),
     },
-    spec: newSpec,
+    spec: withParameters(newSpec, parameters),
   };
   return name === undefined ? copy : withResults(copy, workflow, name, env);
 }
