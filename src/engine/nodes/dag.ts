@@ -20,7 +20,7 @@ import {
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep, isLoop } from "../scope/frame_steps.ts";
+import { findStep, isLoop, tolerates } from "../scope/frame_steps.ts";
 import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
@@ -237,9 +237,7 @@ function isDoneFor(task: StepLike | undefined, node: NodeRecord | undefined): bo
   if (node === undefined) return false;
   const { phase, daemoned } = node;
   return phase === "Succeeded" || phase === "Skipped" ||
-    (daemoned === true && phase !== "Pending") ||
-    (task?.continueOn?.error === true && phase === "Error") ||
-    (task?.continueOn?.failed === true && phase === "Failed");
+    (daemoned === true && phase !== "Pending") || tolerates(task, phase);
 }
 
 function elementsOf(group: NodeRecord): NodeRecord[] {
@@ -283,8 +281,7 @@ function phaseOf(
       result = undefined;
       if (!isFailFast) return undefined;
     } else if (phase !== "Succeeded") {
-      const { continueOn } = findStep(frame, target) ?? {};
-      if (phase === "Failed" ? continueOn?.failed === true : continueOn?.error === true) continue;
+      if (tolerates(findStep(frame, target), phase)) continue;
       if (isFailFast) return phase;
       if (result !== undefined) result = phase;
     }

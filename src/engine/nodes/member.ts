@@ -13,7 +13,7 @@ import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
 import { noteBrokenHook, wake } from "../runtime.ts";
-import { findStep } from "../scope/frame_steps.ts";
+import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
 import {
@@ -74,8 +74,7 @@ export function isTolerated(turn: Turn, node: NodeRecord): boolean {
   const step = node.step === undefined || node.boundary === undefined
     ? undefined
     : findStep(frameOf(turn, getBoundary(turn, node)), node.step);
-  return step?.continueOn !== undefined &&
-    (node.phase === "Failed" ? step.continueOn.failed === true : step.continueOn.error === true);
+  return tolerates(step, node.phase);
 }
 
 function isDone(turn: Turn, node: NodeRecord): boolean {

@@ -1,5 +1,5 @@
 /** The steps or tasks that are written in the template of a Steps or DAG node. */
-import type { StepLike } from "../../spec/manifest.ts";
+import type { NodePhase, StepLike } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Frame, PlacedStep } from "../live.ts";
@@ -42,6 +42,12 @@ export function placeOf({ name }: NodeRecord, frame: Frame, step: string): strin
 /** Names of all steps or tasks, in the order in which they are written. */
 export function stepNames(frame: Frame): Iterable<string> {
   return indexOf(frame).keys();
+}
+
+/** Tells whether the group of a step goes on when the step has ended in this phase, which is a failure. */
+export function tolerates(step: StepLike | undefined, phase: NodePhase): boolean {
+  const { failed, error } = step?.continueOn ?? {};
+  return phase === "Failed" ? failed === true : phase === "Error" && error === true;
 }
 
 /** Tells whether a step runs once for each element of a list. */
