@@ -4,7 +4,7 @@ import { ownNames } from "../spec/naming.ts";
 import type { LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
 import { LIVE, ownerOf } from "./live.ts";
-import { nodeByName } from "./tree.ts";
+import { nodeByName, taskId } from "./tree.ts";
 import {
   cancelTask,
   change,
@@ -269,10 +269,9 @@ function cleanUp(turn: Turn, phase: EndPhase): void {
   const isWanted = strategy === "OnWorkflowCompletion" ||
     (strategy === "OnWorkflowSuccess" && phase === "Succeeded");
   if (isWanted) {
-    const uid = header.metadata.uid ?? "";
     const tasks = [...nodes.values()]
       .filter((node) => (node.starts ?? 0) > 0 && isChosenByPodGc(turn, () => taskOf(turn, node)))
-      .map((node) => `${uid}/${node.id}/${node.starts ?? 0}`);
+      .map((node) => taskId(turn, node));
     emit(turn, {
       type: "clean-tasks",
       id: `clean/${header.startedAt ?? 0}`,

@@ -20,6 +20,7 @@ import {
   scopeOf,
 } from "./scope/expressions.ts";
 import { setCondition } from "./finish.ts";
+import { addResources } from "./nodes/progress.ts";
 import { GlobalScope } from "./scope/workflow_variables.ts";
 import { attemptCount, nodeWithOutputs } from "./scope/attempts.ts";
 import { executedSpec, workflowName, type WorkflowState } from "./state.ts";
@@ -160,9 +161,7 @@ function workflowResources({ nodes }: WorkflowState): Record<string, number> {
   const sum: Record<string, number> = {};
   for (const { type, resourcesDuration } of nodes.values()) {
     if (type !== "Pod") continue;
-    for (const [name, seconds] of Object.entries(resourcesDuration ?? {})) {
-      sum[name] = (sum[name] ?? 0) + seconds;
-    }
+    addResources(sum, resourcesDuration);
   }
   return sum;
 }

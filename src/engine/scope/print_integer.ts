@@ -8,7 +8,7 @@ export function formatInteger(format: string, value: number): string {
   let isUsed = false;
   const text = format.replace(VERB, (_match, flags: string, width: string, verb: string) => {
     if (verb === "%") return "%";
-    if (isUsed) return `%!${verb}(BADINDEX)`.replace("BADINDEX", "MISSING");
+    if (isUsed) return `%!${verb}(MISSING)`;
     isUsed = true;
     const digits = convert(verb, Math.abs(value), flags.includes("#"));
     if (digits === undefined) return `%!${verb}(int=${value})`;
