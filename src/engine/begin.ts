@@ -1,6 +1,7 @@
 /** The beginning of a workflow, before its first node: its manifest, its locks, and what it shows once it runs. */
 import type { WorkflowTemplate } from "../spec/manifest.ts";
 import { ownNames } from "../spec/naming.ts";
+import { placeOf } from "../spec/validation/owner.ts";
 import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
 import { NodeFailure } from "./failure.ts";
 import { findStored } from "./stored_manifests.ts";
@@ -28,13 +29,11 @@ export function prepare(turn: Turn): boolean {
   const isChecked = state.runtime.isChecked || turn.env.isChecked === true;
   const ref = specs.spec.workflowTemplateRef;
   if (ref !== undefined && specs.storedWorkflowTemplateSpec === undefined) {
-    const isCluster = ref.clusterScope === true;
-    const kind = isCluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
-    const namespace = isCluster ? "" : workflowNamespace(state);
-    const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, ref.name ?? "");
+    const [kind, namespace, name] = placeOf(ref, workflowNamespace(state));
+    const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, name);
     if (manifest === undefined) {
       const resource = `${kind.toLowerCase()}.${turn.env.apiGroup}`;
-      complete(turn, "Error", `${resource} "${ref.name ?? ""}" not found`);
+      complete(turn, "Error", `${resource} "${name}" not found`);
       return false;
     }
     if (!isChecked && !isValid(turn)) return false;

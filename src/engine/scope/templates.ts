@@ -4,6 +4,7 @@
  */
 import type { StepLike, Template, TemplateRef, WorkflowTemplate } from "../../spec/manifest.ts";
 import { withTemplateDefaults } from "../../spec/resolve.ts";
+import { placeOf } from "../../spec/validation/owner.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
 import type { TemplateContext } from "../live.ts";
@@ -77,21 +78,15 @@ function contextOfRef({ name = "", clusterScope }: TemplateRef): TemplateContext
 }
 
 function findReferred(turn: Turn, ref: TemplateRef): ResolvedTemplate {
-  const context = contextOfRef(ref);
-  const isCluster = context.kind === "cluster";
-  return stored(turn, context, ref.template ?? "", () => {
-    const manifest = findStored<WorkflowTemplate>(
-      turn,
-      isCluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate",
-      isCluster ? "" : workflowNamespace(turn.state),
-      context.name,
-    );
+  const template = ref.template ?? "";
+  return stored(turn, contextOfRef(ref), template, () => {
+    const [kind, namespace, name] = placeOf(ref, workflowNamespace(turn.state));
+    const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, name);
     if (manifest === undefined) {
-      const resource = isCluster ? "clusterworkflowtemplates" : "workflowtemplates";
-      throw new NodeFailure(`${resource}.${turn.env.apiGroup} "${context.name}" not found`);
+      const resource = `${kind.toLowerCase()}s.${turn.env.apiGroup}`;
+      throw new NodeFailure(`${resource} "${name}" not found`);
     }
-    const name = ref.template ?? "";
-    return manifest.spec.templates?.find((template) => template.name === name);
+    return manifest.spec.templates?.find((one) => one.name === template);
   });
 }
 

@@ -8,12 +8,8 @@ import { workingOn } from "../../base/work.ts";
 import { BoundEvent, type CallbackRequest } from "../../events/match.ts";
 import { type EventInput, ExpressionError } from "../../expr/templates/contexts.ts";
 import type { RunOptions } from "../../expr/values/run_context.ts";
-import {
-  ManifestKind,
-  type Workflow,
-  type WorkflowEventBinding,
-  type WorkflowTemplate,
-} from "../../spec/manifest.ts";
+import type { Workflow, WorkflowEventBinding, WorkflowTemplate } from "../../spec/manifest.ts";
+import { placeOf } from "../../spec/validation/owner.ts";
 import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -189,10 +185,7 @@ export async function eventWorkflow(
   binding: WorkflowEventBinding,
   bound: BoundEvent,
 ): Promise<{ workflow: Workflow; source: Reached }> {
-  const { name = "", clusterScope } = binding.spec.submit?.workflowTemplateRef ?? {};
-  const [kind, place] = clusterScope === true
-    ? [ManifestKind.ClusterWorkflowTemplate, ""] as const
-    : [ManifestKind.WorkflowTemplate, namespace] as const;
+  const [kind, place, name] = placeOf(binding.spec.submit?.workflowTemplateRef ?? {}, namespace);
   const template = await prefixed("failed to get workflow template", async () => {
     await requireManifestAccess(caller, "get", kind, place, name);
     const known = deps.store.manifests.known?.(kind, place, name);

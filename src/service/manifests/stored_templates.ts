@@ -5,15 +5,11 @@ import type {
   Template,
   Workflow,
   WorkflowSpec,
-  WorkflowTemplate,
 } from "../../spec/manifest.ts";
+import { placeOf, type TemplateFinder } from "../../spec/validation/owner.ts";
 
 /** Finds a stored template manifest; undefined when there is none. */
-export type FindTemplate = (
-  kind: "WorkflowTemplate" | "ClusterWorkflowTemplate",
-  namespace: string,
-  name: string,
-) => WorkflowTemplate | undefined;
+export type FindTemplate = TemplateFinder["findTemplate"];
 
 /** Where a caller of templates is written. */
 interface Scope {
@@ -105,13 +101,9 @@ class TemplateCollector {
   /** Where the called template is written; undefined when the reference leads nowhere. */
   #scopeOf(scope: Scope, { templateRef: ref }: Caller): Scope | undefined {
     if (ref === undefined) return scope;
-    const isCluster = ref.clusterScope === true;
-    const manifest = this.#find(
-      isCluster ? "ClusterWorkflowTemplate" : "WorkflowTemplate",
-      isCluster ? "" : this.#namespace,
-      ref.name ?? "",
-    );
-    const prefix = `${isCluster ? "cluster" : "namespaced"}/${ref.name ?? ""}`;
+    const [kind, namespace, name] = placeOf(ref, this.#namespace);
+    const manifest = this.#find(kind, namespace, name);
+    const prefix = `${kind === "WorkflowTemplate" ? "namespaced" : "cluster"}/${name}`;
     return manifest === undefined ? undefined : { prefix, spec: manifest.spec };
   }
 
