@@ -1,4 +1,5 @@
 /** DAG nodes: a task begins when its dependencies are done, and the targets decide the phase. */
+import { isLoop } from "../../spec/loops.ts";
 import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
@@ -20,7 +21,7 @@ import {
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
-import { findStep, isLoop, tolerates } from "../scope/frame_steps.ts";
+import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";

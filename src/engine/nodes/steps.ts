@@ -1,11 +1,11 @@
 /** Steps nodes and their groups. Groups run one after another, the steps of a group side by side. */
 import { inOnePiece } from "../../base/flat_text.ts";
+import { isLoop } from "../../spec/loops.ts";
 import { addNode, change, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
 import { frameOf } from "../scope/call.ts";
-import { isLoop } from "../scope/frame_steps.ts";
 import { groupName, nodeId } from "../scope/names.ts";
 import { workflowName } from "../state.ts";
 import { getOwner, nodeByName } from "../tree.ts";

@@ -4,6 +4,7 @@
  */
 import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { callbackOutputs, type CallbackVerb } from "../../spec/callback.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { Parameter, Template } from "../../spec/manifest.ts";
 import { markHeader } from "../change.ts";
 import type { EngineEnv } from "../engine.ts";
@@ -14,7 +15,7 @@ import { type CallbackNote, hasEnded, isCompleted, type NodeRecord } from "../re
 import { latestAttempt } from "../scope/attempts.ts";
 import { frameOf, workOf } from "../scope/call.ts";
 import { beginEvaluation } from "../scope/expressions.ts";
-import { findStep, isLoop, placeOf } from "../scope/frame_steps.ts";
+import { findStep, placeOf } from "../scope/frame_steps.ts";
 import { resolveTemplate } from "../scope/templates.ts";
 import type { WorkflowState } from "../state.ts";
 import { nodeByName } from "../tree.ts";

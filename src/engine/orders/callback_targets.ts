@@ -2,6 +2,7 @@
 import { invalid, notFound } from "../../base/problem.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { callbackExpiresMs, MAX_CALLBACK_NAME } from "../../spec/callback.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { SuspendCallback } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { isFailure, ManifestNeeded } from "../failure.ts";
@@ -9,7 +10,7 @@ import { ownerOf } from "../live.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import { frameOf } from "../scope/call.ts";
 import { beginEvaluation, matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
-import { isLoop, placeOf } from "../scope/frame_steps.ts";
+import { placeOf } from "../scope/frame_steps.ts";
 import { nodeId } from "../scope/names.ts";
 import { resolveTemplate } from "../scope/templates.ts";
 import { workflowName, type WorkflowState } from "../state.ts";

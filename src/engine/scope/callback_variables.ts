@@ -7,13 +7,14 @@ import {
   writeMark,
 } from "../../spec/callback.ts";
 import { writeJson } from "../../base/json_text.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { Template } from "../../spec/manifest.ts";
 import { markHeader } from "../change.ts";
 import { isFailure, ManifestNeeded, NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
-import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
+import { findStep, placeOf, stepNames } from "./frame_steps.ts";
 import { resolveTemplate } from "./templates.ts";
 
 /** Characters of a workflow's secret, each of which says about five bits. */

@@ -4,6 +4,7 @@
  */
 import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { checkBytes } from "../limits.ts";
 import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
@@ -19,7 +20,6 @@ import {
   replaceTagsIn,
   type Scope,
 } from "./expressions.ts";
-import { isLoop } from "./frame_steps.ts";
 import { asNodeFailure, itemScope, itemsOfSkipped, loopItems } from "./loop_items.ts";
 import { loopName } from "./names.ts";
 import type { References } from "./references.ts";

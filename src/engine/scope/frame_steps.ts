@@ -49,9 +49,3 @@ export function tolerates(step: StepLike | undefined, phase: NodePhase): boolean
   const { failed, error } = step?.continueOn ?? {};
   return phase === "Failed" ? failed === true : phase === "Error" && error === true;
 }
-
-/** Tells whether a step runs once for each element of a list. */
-export function isLoop(step: StepLike): boolean {
-  return step.withItems !== undefined || (step.withParam ?? "") !== "" ||
-    step.withSequence !== undefined;
-}

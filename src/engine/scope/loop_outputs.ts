@@ -1,11 +1,11 @@
 /** What the elements of a loop have left, as lists. Worked out once, when the loop has ended. */
 import { errorText } from "../../base/error_text.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import { type LoopOutputs, membersOf, memoryOf } from "../live.ts";
 import { compactJson } from "./expressions.ts";
-import { isLoop } from "./frame_steps.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
 
 /**

@@ -3,6 +3,7 @@
  * a tag asks for it.
  */
 import type { Json } from "../../base/json.ts";
+import { isLoop } from "../../spec/loops.ts";
 import type { Artifact, StepLike } from "../../spec/manifest.ts";
 import type { Scope } from "./expressions.ts";
 import { parametersJson } from "./workflow_variables.ts";
@@ -10,7 +11,7 @@ import { emptyLoopOutput, loopOutputs } from "./loop_outputs.ts";
 import { nodeByName } from "../tree.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
-import { findStep, isLoop, placeOf, stepNames } from "./frame_steps.ts";
+import { findStep, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../live.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";

@@ -1,6 +1,7 @@
 /** Rules for suspend templates with a callback, and for the steps that wait for one. */
 import { errorText } from "../../base/error_text.ts";
 import { CALLBACK_FORMS, callbackExpiresMs } from "../callback.ts";
+import { hasElements } from "../loops.ts";
 import type { StepLike, Template } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 import type { CallChecker } from "./group.ts";
@@ -32,9 +33,7 @@ export function checkCallback(place: string, template: Template): void {
 
 /** A URL belongs to one node, so a loop can't wait for it. @throws {SpecError} */
 export function checkAwaited(at: string, step: StepLike, called: Template | undefined): void {
-  if (called?.suspend?.callback === undefined) return;
-  const { withItems = [], withParam = "", withSequence } = step;
-  if (withItems.length === 0 && withParam === "" && withSequence === undefined) return;
+  if (called?.suspend?.callback === undefined || !hasElements(step)) return;
   throw new SpecError(
     `${at} loops over a template with suspend.callback: put trigger and wait into a template, and loop over that`,
   );

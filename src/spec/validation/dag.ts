@@ -3,17 +3,12 @@ import { dependsProblem } from "../../expr/templates/depends.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { givenArguments } from "../bind_arguments.ts";
 import { type Dependency, findDependencies } from "../task_dependencies.ts";
+import { hasElements, isAggregated } from "../loops.ts";
 import type { Arguments, DagTask, Template } from "../manifest.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import { checkArguments } from "./arguments.ts";
 import { callbackNames, checkAwaited, isCallbackName } from "./callback.ts";
-import {
-  addItems,
-  type CallChecker,
-  checkGroupLimits,
-  isAggregated,
-  withInlineInputs,
-} from "./group.ts";
+import { addItems, type CallChecker, checkGroupLimits, withInlineInputs } from "./group.ts";
 import { holdsTag } from "./inputs_outputs.ts";
 import { checkNames } from "./names.ts";
 import type { Owner } from "./owner.ts";
@@ -141,9 +136,7 @@ function checkItemConditions(
   for (const { task: name, asksItems } of dependencies) {
     if (!asksItems) continue;
     const dependency = tasks[numbers.get(name) ?? -1];
-    const loops = dependency !== undefined &&
-      (isAggregated(dependency) || dependency.withSequence !== undefined);
-    if (!loops) {
+    if (dependency === undefined || !hasElements(dependency)) {
       // Intentionally names the dependency as the place, as the reference does.
       throw new SpecError(
         `${place}.tasks.${name} dependency '${name}' uses an items-based condition such as ` +

@@ -3,6 +3,7 @@
  * is written there, and templates that call each other without a condition. What depends on values counts as the
  * smallest possible number.
  */
+import { isLoop } from "../loops.ts";
 import type { DagTask, Sequence, StepLike, Template, WorkflowSpec } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 
@@ -104,11 +105,6 @@ function targetOf(
     return at;
   }
   return templateRef === undefined ? places.get(template) : undefined;
-}
-
-function isLoop(step: StepLike): boolean {
-  return step.withItems !== undefined || step.withSequence !== undefined ||
-    (step.withParam ?? "") !== "";
 }
 
 /** Number of elements of a loop, each at least one node; an empty or unknown loop makes one node. */

@@ -41,11 +41,6 @@ export function checkGroupLimits(place: string, template: Template): void {
   }
 }
 
-/** Tells whether it is a loop whose outputs others read as lists. */
-export function isAggregated(step: StepLike): boolean {
-  return (step.withItems ?? []).length > 0 || (step.withParam ?? "") !== "";
-}
-
 /** The text of an inline template is part of the step, so its inputs are known there. */
 export function withInlineInputs(step: StepLike, names: Names): Names {
   const inputs = step.inline?.inputs?.parameters ?? [];

@@ -1,16 +1,11 @@
 /** Rules for steps templates. */
 import { givenArguments } from "../bind_arguments.ts";
+import { isAggregated } from "../loops.ts";
 import type { StepLike, Template } from "../manifest.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
 import { checkArguments } from "./arguments.ts";
 import { callbackNames, checkAwaited } from "./callback.ts";
-import {
-  addItems,
-  type CallChecker,
-  checkGroupLimits,
-  isAggregated,
-  withInlineInputs,
-} from "./group.ts";
+import { addItems, type CallChecker, checkGroupLimits, withInlineInputs } from "./group.ts";
 import { checkHooks } from "./hooks.ts";
 import { nameProblems } from "./names.ts";
 import type { Owner } from "./owner.ts";
