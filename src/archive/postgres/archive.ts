@@ -40,7 +40,7 @@ import {
   ENTRY_COLUMNS,
   entryOf,
   type IndexRow,
-  lockEntries,
+  lockRows,
   newestOfEach,
   noteBack,
   noteLeft,
@@ -228,7 +228,7 @@ class Adapter implements PostgresArchive {
     for (let first = 0; first < uids.length; first += MAX_PUT) {
       const batch = uids.slice(first, first + MAX_PUT);
       await this.#connections.transaction(async (query) => {
-        await lockEntries(query, scope, batch);
+        await lockRows(query, scope, batch);
         // Before ours: who is bringing in a row of the reference holds it until ours is there.
         await query(
           `delete from argo_archived_workflows where clustername = $1::text and ${OWN}

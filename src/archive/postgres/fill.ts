@@ -9,7 +9,7 @@ import type { ArchivedEntry } from "../port.ts";
 import { compareBytes } from "../query.ts";
 import type { Connections, Query, Row } from "./connection.ts";
 import { OWN, type Owner } from "./objects.ts";
-import { type IndexRow, lockEntries, removeRows, writeRows } from "./rows.ts";
+import { type IndexRow, lockRows, removeRows, writeRows } from "./rows.ts";
 
 /** Rows whose keys one step of a search compares. */
 const COMPARED = 1_000;
@@ -165,7 +165,7 @@ export class Fill {
     for (let first = 0; first < uids.length; first += BATCH) {
       const batch = uids.slice(first, first + BATCH);
       await this.#connections.transaction(async (query) => {
-        await lockEntries(query, id, batch);
+        await lockRows(query, id, batch);
         const rows = await query(
           `select uid from argo_archived_workflows where clustername = $1::text and ${OWN}
              and uid = any(array(select jsonb_array_elements_text($3::text::jsonb)))`,

@@ -50,8 +50,12 @@ function textsOf(text: string | null | undefined): Record<string, string> {
   return isJsonObject(value) ? value as Record<string, string> : {};
 }
 
-/** Rows of ours with these uids, locked until the transaction ends. */
-async function lockRows(query: Query, scope: number, uids: readonly string[]): Promise<IndexRow[]> {
+/** Rows of ours with these uids, locked until the transaction ends. All who change rows lock them first, in one order. */
+export async function lockRows(
+  query: Query,
+  scope: number,
+  uids: readonly string[],
+): Promise<IndexRow[]> {
   const rows = await query(
     `select ${ENTRY_COLUMNS} from sluice_archive_entry e
      where e.scope = $1::int and e.uid = any(array(select jsonb_array_elements_text($2::text::jsonb)))
@@ -102,11 +106,6 @@ export async function removeRows(query: Query, scope: number, uids: readonly str
   await deleteEntries(query, scope, old);
   await noteLeft(query, scope, uids, true);
   await fileRows(query, scope, old, []);
-}
-
-/** Locks rows that are about to be removed, so that writers and removers lock in one order. */
-export async function lockEntries(query: Query, scope: number, uids: readonly string[]) {
-  await lockRows(query, scope, uids);
 }
 
 async function deleteEntries(query: Query, scope: number, rows: readonly IndexRow[]) {
