@@ -11,8 +11,8 @@ import { KIND_SCHEMAS } from "../src/spec/schema/kinds.ts";
 export const OPERATIONS_FILE: string = join(import.meta.dirname, "../src/client/operations.ts");
 
 /** The file's text. */
-export function operationsFile(routes: readonly Route[] = ROUTES): string {
-  const sorted = [...routes].sort((a, b) => a.operation < b.operation ? -1 : 1);
+export function operationsFile(): string {
+  const sorted = [...ROUTES].sort((a, b) => a.operation < b.operation ? -1 : 1);
   const types = sorted.map(operationType).join("");
   const kinds = [...KIND_SCHEMAS.keys()].filter((kind) =>
     new RegExp(`\\b${kind}\\b[;<>[ ]`).test(types)

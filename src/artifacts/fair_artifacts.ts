@@ -9,9 +9,9 @@ import type { ArtifactStore } from "./port.ts";
 /** Most transfers at once in one replica. */
 const MAX_TRANSFERS = 64;
 
-/** The same store, with at most `limit` transfers at once. */
-export function shareFairly(store: ArtifactStore, limit: number = MAX_TRANSFERS): ArtifactStore {
-  const transfers = new FairLimiter(limit);
+/** The same store, with a bounded number of transfers at once. */
+export function shareFairly(store: ArtifactStore): ArtifactStore {
+  const transfers = new FairLimiter(MAX_TRANSFERS);
   return {
     check: (artifact, scope) => store.check(artifact, scope),
     fetch: (artifact, path, scope) =>

@@ -64,7 +64,7 @@ const GITLAB_EVENTS = new Set([
 const VERIFIERS: Readonly<Record<string, Verify>> = {
   github: ({ secret }, { headers, body }) =>
     has(headers, "x-github-event") &&
-    same(headers.get("x-hub-signature-256"), `sha256=${hmac("sha256", secret, body)}`),
+    same(headers.get("x-hub-signature-256"), `sha256=${hmac(secret, body)}`),
   gitlab: ({ secret }, { headers }) =>
     GITLAB_EVENTS.has(headers.get("x-gitlab-event") ?? "") &&
     same(headers.get("x-gitlab-token"), toSentHeader(secret)),
@@ -72,7 +72,7 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
     has(headers, "x-event-key") && same(headers.get("x-hook-uuid"), toSentHeader(secret)),
   bitbucketserver: ({ secret }, { headers, body }) =>
     has(headers, "x-event-key") &&
-    same(headers.get("x-hub-signature"), `sha256=${hmac("sha256", secret, body)}`),
+    same(headers.get("x-hub-signature"), `sha256=${hmac(secret, body)}`),
   stripe: ({ secret }, { headers, body, now }) => {
     const parts = (headers.get("stripe-signature") ?? "").split(",").map((part) => part.trim());
     const valuesOf = (name: string) =>
@@ -80,12 +80,12 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
         part.slice(name.length + 1)
       );
     const [time = ""] = valuesOf("t");
-    const wanted = hmac("sha256", secret, `${time}.`, body);
+    const wanted = hmac(secret, `${time}.`, body);
     return isRecent(time, now) && some(valuesOf("v1"), wanted);
   },
   slack: ({ secret }, { headers, body, now }) => {
     const time = headers.get("x-slack-request-timestamp") ?? "";
-    const wanted = `v0=${hmac("sha256", secret, `v0:${time}:`, body)}`;
+    const wanted = `v0=${hmac(secret, `v0:${time}:`, body)}`;
     return isRecent(time, now) && same(headers.get("x-slack-signature"), wanted);
   },
   "standard-webhooks": ({ secret }, { headers, body, now }) => {
@@ -142,8 +142,8 @@ function has(headers: Headers, name: string): boolean {
   return (headers.get(name) ?? "") !== "";
 }
 
-function hmac(algorithm: string, secret: string, ...parts: (string | Uint8Array)[]): string {
-  return sign(algorithm, secret, parts).toString("hex");
+function hmac(secret: string, ...parts: (string | Uint8Array)[]): string {
+  return sign("sha256", secret, parts).toString("hex");
 }
 
 function sign(

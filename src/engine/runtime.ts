@@ -133,15 +133,15 @@ function emptyRuntime(): Runtime {
   };
 }
 
-/**
- * Derives everything from the stored nodes. Every node is to be looked at.
- * @param isCut the last turn was cut short while it was at work on the node that was made last
- */
-export function buildRuntime(nodes: Nodes, isCut = false): Runtime {
-  return runToEnd(runtimeSteps(nodes, isCut));
+/** Derives everything from the stored nodes. Every node is to be looked at. */
+export function buildRuntime(nodes: Nodes): Runtime {
+  return runToEnd(runtimeSteps(nodes));
 }
 
-/** The same for many nodes, step by step. */
+/**
+ * The same for many nodes, step by step.
+ * @param isCut the last turn was cut short while it was at work on the node that was made last
+ */
 export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   const runtime = emptyRuntime();
   if (nodes.size === 0) return runtime;

@@ -1,6 +1,6 @@
 /** Hosts for tests: on a memory store, with a clock that the test moves and an executor that follows a script. */
 import { Host } from "../../src/actors/host.ts";
-import type { HostDeps, HostOptions } from "../../src/actors/host_parts.ts";
+import type { HostDeps } from "../../src/actors/host_parts.ts";
 import type { ActorKind } from "../../src/actors/hot_actor.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow/actor.ts";
@@ -40,7 +40,7 @@ export class Deployment {
   }
 
   /** Starts a replica; its view of the store may have faults. */
-  async replica(name: string, fault?: Fault, options?: Partial<HostOptions>): Promise<Host> {
+  async replica(name: string, fault?: Fault): Promise<Host> {
     const host = new Host({
       store: fault ? faultStore(this.store, fault) : this.store,
       executors: [this.executor],
@@ -57,7 +57,6 @@ export class Deployment {
       hotActors: 100,
       taskStarts: 8,
       naming: STANDARD_NAMING,
-      ...options,
     });
     this.#hosts.push(host);
     await host.start();

@@ -85,9 +85,8 @@ export function layeredDag(
   name: string,
   layers: number,
   width: number,
-  namespace = "default",
 ): { parts: Record<string, string>; index: IndexEntry } {
-  const { parts, index } = manyNodes(name, 0, 0, namespace);
+  const { parts, index } = manyNodes(name, 0);
   const times = { phase: "Failed", startedAt: AT, finishedAt: AT + 1_000 };
   const part = (value: object) => JSON.stringify({ schema: 2, ...times, ...value });
   const idOf = (layer: number, at: number) => `${name}-${3_000_000_000 + layer * width + at}`;

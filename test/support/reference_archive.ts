@@ -135,11 +135,13 @@ function uidOf(index: number): string {
   return `${spread}-1111-4222-8333-${String(index).padStart(12, "0")}`;
 }
 
+/** Name of the cluster to which rows belong. */
+const CLUSTER = "default";
+
 /** Writes rows as the reference does: whatever had their uids is gone. */
 export async function writeReferenceRows(
   database: Database,
   rows: readonly ReferenceRow[],
-  clusterName = "default",
 ): Promise<void> {
   const stampOf = (time: number | undefined) =>
     time === undefined ? "0001-01-01 00:00:00" : new Date(time).toISOString().replace("Z", "");
@@ -149,7 +151,7 @@ export async function writeReferenceRows(
     await database.query(
       `delete from argo_archived_workflows where clustername = ?
        and uid in (select json_array_elements_text(?::text::json))`,
-      [clusterName, uids],
+      [CLUSTER, uids],
     );
     await database.query(
       `insert into argo_archived_workflows select ?, uid, instanceid, name, phase, namespace, workflow,
@@ -157,7 +159,7 @@ export async function writeReferenceRows(
        from json_to_recordset(?::text::json) as row (uid text, instanceid text, name text, phase text, namespace text,
          workflow jsonb, startedat timestamp, finishedat timestamp, creationtimestamp timestamp)`,
       [
-        clusterName,
+        CLUSTER,
         JSON.stringify(batch.map((row) => ({
           uid: row.uid,
           instanceid: row.instanceId,
@@ -175,7 +177,7 @@ export async function writeReferenceRows(
       `insert into argo_archived_workflows_labels select ?, uid, name, value
        from json_to_recordset(?::text::json) as row (uid text, name text, value text)`,
       [
-        clusterName,
+        CLUSTER,
         JSON.stringify(
           batch.flatMap(({ uid, labels }) =>
             Object.entries(labels).map(([name, value]) => ({ uid, name, value }))

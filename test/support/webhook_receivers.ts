@@ -54,7 +54,6 @@ export async function startReceiver(
   name: string,
   trouble: Trouble,
   secret: string,
-  elsewhere = "http://127.0.0.2:9/",
 ): Promise<Receiver> {
   let isWell = trouble === "none";
   const sockets = new Set<Socket>();
@@ -83,7 +82,7 @@ export async function startReceiver(
     if (!isWell && trouble === "silent") return;
     if (!isWell && trouble === "fails") return void response.writeHead(500).end("out of order");
     if (!isWell && trouble === "redirects") {
-      return void response.writeHead(307, { location: elsewhere }).end();
+      return void response.writeHead(307, { location: "http://127.0.0.2:9/" }).end();
     }
     if (trouble === "slow") await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
     keep(receiver, secret, body, request.headers);

@@ -50,15 +50,10 @@ const ALTERNATIVE = 2;
 
 /**
  * What a filter makes of a value, one line for each result: text as it is, anything else as JSON.
- *
- * @param context pays for the work. @default a fresh budget
  * @throws {JqError} when the filter can't be read, does not fit the value, or uses up the budget
  */
-export function readJq(
-  filter: string,
-  value: Json,
-  context: RunContext = new RunContext(),
-): string {
+export function readJq(filter: string, value: Json): string {
+  const context = new RunContext();
   try {
     const run = new JqReader(filter, context).read();
     const lines = collect(run(value), context).map((one) => asText(one, context));

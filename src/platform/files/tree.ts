@@ -71,27 +71,33 @@ async function* walkEntry(
   }
 }
 
+/** Mode of folders that are made on the way. */
+const FOLDER_MODE = 0o755;
+
 /** Moves something that the server made to a place, and replaces what was there. Missing folders are made. */
-export async function moveInside(from: string, place: Place, folderMode = 0o755): Promise<void> {
+export async function moveInside(from: string, place: Place): Promise<void> {
   await removeInside(place);
   try {
-    await within(place, (folder, name) => rename(from, folder.at(name)), folderMode);
+    await within(place, (folder, name) => rename(from, folder.at(name)), FOLDER_MODE);
   } catch (error) {
     if (codeOf(error) !== "EXDEV") throw error;
-    await copyInside(trustedPlace(from), place, folderMode);
+    await copyInside(trustedPlace(from), place);
     await removeInside(trustedPlace(from));
   }
 }
 
-async function copyInside(from: Place, to: Place, folderMode: number): Promise<void> {
+async function copyInside(from: Place, to: Place): Promise<void> {
   for await (const entry of walkInside(from)) {
     const place = { root: to.root, path: entry.path === "" ? to.path : `${to.path}/${entry.path}` };
     if (entry.kind === "folder") await makeFolderInside(place, entry.mode | 0o700);
     else if (entry.kind === "link") {
-      await within(place, (folder, name) => symlink(entry.target, folder.at(name)), folderMode);
+      await within(place, (folder, name) => symlink(entry.target, folder.at(name)), FOLDER_MODE);
     } else {
       const file = await entry.open();
-      await writeInside(place, file.createReadStream(), { mode: entry.mode, folderMode });
+      await writeInside(place, file.createReadStream(), {
+        mode: entry.mode,
+        folderMode: FOLDER_MODE,
+      });
     }
   }
 }

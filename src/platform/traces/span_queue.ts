@@ -37,7 +37,7 @@ export class SpanQueue {
 
   /** Hands on everything now. */
   drain(): void {
-    while (this.#first < this.#waiting.length) this.#handOn(SPANS_AT_ONCE);
+    while (this.#first < this.#waiting.length) this.#handOn();
     this.#rest();
   }
 
@@ -47,7 +47,7 @@ export class SpanQueue {
     setImmediate(() => {
       this.#isScheduled = false;
       const end = performance.now() + SLICE_MS;
-      do this.#handOn(SPANS_AT_ONCE); while (
+      do this.#handOn(); while (
         this.#first < this.#waiting.length && performance.now() < end
       );
       this.#rest();
@@ -55,8 +55,8 @@ export class SpanQueue {
     });
   }
 
-  #handOn(count: number): void {
-    const end = Math.min(this.#waiting.length, this.#first + count);
+  #handOn(): void {
+    const end = Math.min(this.#waiting.length, this.#first + SPANS_AT_ONCE);
     while (this.#first < end) this.#options.send(this.#waiting[this.#first++] as SpanRecord);
   }
 

@@ -143,13 +143,13 @@ const AT_ONCE = 4;
 const MOST_TOLD = 10;
 
 /** Does it to many workflows, and tells how many were refused and why. */
-export async function actOnMany(verb: Verb, refs: readonly Ref[], options: ActionOptions = {}) {
+export async function actOnMany(verb: Verb, refs: readonly Ref[]) {
   const rest = [...refs];
   const refusals: string[] = [];
   const work = async () => {
     for (let ref = rest.shift(); ref !== undefined; ref = rest.shift()) {
       try {
-        await call(verb, ref, options);
+        await call(verb, ref, {});
       } catch (error) {
         refusals.push(`${ref.name}: ${troubleOf(error).message}`);
       }

@@ -55,9 +55,9 @@ function keyOf(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** The rights as they are known now, in a namespace ("" for all) or on one object of it; undefined until they are. */
-export function knownRights(namespace: string, name = ""): Rights | undefined {
-  return store.getSnapshot().context.known[keyOf(namespace, name)]?.rights;
+/** The rights in a namespace ("" for all) as they are known now; undefined until they are. */
+export function knownRights(namespace: string): Rights | undefined {
+  return store.getSnapshot().context.known[keyOf(namespace, "")]?.rights;
 }
 
 /** Asks for the rights in a namespace, and tells whenever there is an answer. */
