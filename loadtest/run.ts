@@ -275,7 +275,7 @@ function middle(rounds: Figures[]): Figures {
 }
 
 /** Bar chart of requests per second. */
-export function plot(rows: Row[]): string {
+function plot(rows: Row[]): string {
   const top = Math.max(1, ...rows.map((row) => row.perSecond));
   const bars = rows.map((row, i) => {
     const ratio = row.ratio === undefined ? "" : `, ${row.ratio.toFixed(2)} of the baseline`;

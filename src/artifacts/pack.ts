@@ -151,7 +151,7 @@ async function* contentOf(
 }
 
 /** True for a gzipped tar. */
-export async function isTarGz(path: string): Promise<boolean> {
+async function isTarGz(path: string): Promise<boolean> {
   const file = await open(path);
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);

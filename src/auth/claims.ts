@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { Identity } from "./port.ts";
 
 /** Reads the claims of a JWT without checking its signature; undefined when the text is not one. */
-export function readJwtClaims(token: string): JsonObject | undefined {
+function readJwtClaims(token: string): JsonObject | undefined {
   const parts = token.split(".");
   if (parts.length !== 3) return undefined;
   try {

@@ -8,7 +8,7 @@ import { claimedIdentity } from "./claims.ts";
 import type { Authenticator, Caller } from "./port.ts";
 
 /** Text of the refusal when no mode accepts the credential. */
-export const TOKEN_NOT_VALID =
+const TOKEN_NOT_VALID =
   "token not valid: send a token that this server knows in the Authorization header, with or without Bearer before it";
 
 export interface GatekeeperOptions {

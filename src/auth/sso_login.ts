@@ -36,7 +36,7 @@ export const SsoFailure = {
 export type SsoFailure = typeof SsoFailure[keyof typeof SsoFailure];
 
 /** A login that came to nothing. The message is for the log: it has the provider's own words. */
-export class SsoError extends Error {
+class SsoError extends Error {
   readonly failure: SsoFailure;
 
   constructor(failure: SsoFailure, message: string) {

@@ -70,7 +70,7 @@ export function escapeMarkup(json: string): string {
 }
 
 /** The refusal of a value with too many members. */
-export function tooManyMembers(maxMembers: number): Problem {
+function tooManyMembers(maxMembers: number): Problem {
   return new Problem(
     ProblemCode.ResourceExhausted,
     `more than ${maxMembers} members (objects, lists, and what is in them); send less at a time, or ask for a larger ` +

@@ -48,7 +48,7 @@ function icon({ phase, type }: NodeStatus, plain: boolean): string {
 }
 
 /** Colours a text by phase. */
-export function paint(text: string, phase: string | undefined, colour: boolean): string {
+function paint(text: string, phase: string | undefined, colour: boolean): string {
   const code = LOOKS[phase ?? ""]?.[2];
   return colour && code !== undefined ? `\u001b[${code}m${text}\u001b[0m` : text;
 }

@@ -6,7 +6,7 @@ import type { Place } from "../platform/files/place.ts";
 import type { Parameter } from "../spec/manifest.ts";
 
 /** Only this much of the end of stdout becomes `outputs.result`. */
-export const MAX_RESULT_BYTES = 256 * 1024;
+const MAX_RESULT_BYTES = 256 * 1024;
 /** An output parameter is stored with its node, so it has a bound. */
 export const MAX_PARAMETER_BYTES = 1024 * 1024;
 

@@ -33,7 +33,7 @@ export function asProblem(error: unknown): Problem {
 }
 
 /** Body of an error: exactly `code` and `message`. */
-export function problemBody(problem: Problem): { code: number; message: string } {
+function problemBody(problem: Problem): { code: number; message: string } {
   return { code: problem.code, message: problem.message };
 }
 

@@ -125,7 +125,7 @@ function readValue(name: string, type: QueryType, value: string): unknown {
 }
 
 /** Reads a Go boolean. @throws {Problem} InvalidArgument */
-export function parseBool(text: string): boolean {
+function parseBool(text: string): boolean {
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
   if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
   throw invalid(`strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`);

@@ -11,19 +11,19 @@ import { LogLevel } from "./log_level.ts";
 import { ownAccess } from "./own_access.ts";
 import { traceSettings } from "./traces/settings.ts";
 
-export const AuthMode = ["server", "client", "sso"] as const;
-export type AuthMode = typeof AuthMode[number];
+const AuthMode = ["server", "client", "sso"] as const;
+type AuthMode = typeof AuthMode[number];
 
-export const ExecutorName = ["process", "container", "kubernetes", "none"] as const;
-export type ExecutorName = typeof ExecutorName[number];
+const ExecutorName = ["process", "container", "kubernetes", "none"] as const;
+type ExecutorName = typeof ExecutorName[number];
 
-export const ManifestSource = ["store", "kubernetes"] as const;
-export type ManifestSource = typeof ManifestSource[number];
+const ManifestSource = ["store", "kubernetes"] as const;
+type ManifestSource = typeof ManifestSource[number];
 
-export const Durability = ["always", "everysec"] as const;
-export type Durability = typeof Durability[number];
+const Durability = ["always", "everysec"] as const;
+type Durability = typeof Durability[number];
 
-export const ArtifactKeys = ["namespace", "shared"] as const;
+const ArtifactKeys = ["namespace", "shared"] as const;
 
 interface RowBase<T> {
   /** Variable, without the prefix `SLUICE_`. */

@@ -47,7 +47,7 @@ export interface PostAnswer {
 }
 
 /** An address is not allowed. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = "AddressRefused";
 }
 

@@ -82,7 +82,7 @@ async function stampsOf(folder: string, depth = 0): Promise<Map<string, string>>
 }
 
 /** Stores the manifests of the files that differ from those in the store. */
-export async function loadManifests(deps: ServiceDeps, files: readonly string[]): Promise<void> {
+async function loadManifests(deps: ServiceDeps, files: readonly string[]): Promise<void> {
   const found: Found[] = [];
   for (const file of files) found.push(...await readManifests(deps, file));
   let open = found.sort((a, b) => KINDS.indexOf(a.manifest.kind) - KINDS.indexOf(b.manifest.kind));

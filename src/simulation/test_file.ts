@@ -156,7 +156,7 @@ const EXPECTATION = testStruct("Expect", {
 });
 
 /** Description of a test file, for decoding and for editors. */
-export const TEST_FILE: StructSchema = testStruct("TestFile", {
+const TEST_FILE: StructSchema = testStruct("TestFile", {
   workflow: json,
   manifests: list(json),
   tests: list(testStruct("Test", {

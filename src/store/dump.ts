@@ -50,9 +50,9 @@ export type StoreRecord =
 /** Bytes in one record of a blob. */
 export const BLOB_PIECE = 65_536;
 /** Characters of parts, texts and pieces after which a batch or a record ends, roughly. */
-export const BATCH_SIZE = 1 << 19;
+const BATCH_SIZE = 1 << 19;
 /** Most records in a batch. */
-export const BATCH_RECORDS = 256;
+const BATCH_RECORDS = 256;
 
 /** What is to be known of a store before it is read. */
 export interface SourceFacts {
@@ -112,7 +112,7 @@ export interface StoreTarget {
 }
 
 /** Length of a record in memory, roughly, in characters. */
-export function sizeOf(record: StoreRecord): number {
+function sizeOf(record: StoreRecord): number {
   switch (record.type) {
     case "manifest":
       return record.manifest.text.length;

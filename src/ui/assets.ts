@@ -59,7 +59,7 @@ async function findAssets(log: Logger): Promise<BuiltAssets | undefined> {
 }
 
 /** Reads a build. @throws when the folder has none */
-export async function readAssets(folder: string): Promise<BuiltAssets> {
+async function readAssets(folder: string): Promise<BuiltAssets> {
   const index = JSON.parse(await readFile(join(folder, INDEX_FILE), "utf8")) as BuildIndex;
   const names = (await readdir(folder)).filter((name) => typeOf(name) !== undefined);
   const files = await Promise.all(names.map(async (name): Promise<[string, Asset]> => {

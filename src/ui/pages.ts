@@ -13,7 +13,7 @@ import { mountSso, type SsoPagesOptions } from "./sso.ts";
 import { rootFrom, shell, unbuiltPage } from "./shell.ts";
 
 /** Where scripts and styles are. */
-export const ASSETS = "/ui/assets/";
+const ASSETS = "/ui/assets/";
 
 /**
  * Everything comes from this server, and nothing is written into the page as code or style. What a user's artifact shows comes

@@ -123,7 +123,7 @@ function requestOf(action: Action): ControlRequest {
 }
 
 /** A workflow in the form of the recorded snapshots. */
-export function snapshotOf(
+function snapshotOf(
   workflow: Workflow,
   attempts: (node: string) => number | undefined,
 ): Record<string, unknown> {
@@ -242,7 +242,7 @@ function short(value: unknown): string {
 const PREFIX = "timed out waiting for the condition: ";
 
 /** Runs one scenario; returns the differences, none if it is as recorded. */
-export function runScenario(scenario: Scenario, isForgetful = false): string[] {
+function runScenario(scenario: Scenario, isForgetful = false): string[] {
   const lines: string[] = [];
   const simulation = new Simulation({ rules: scenario.pods ?? [], isForgetful });
   for (const raw of scenario.manifests) {

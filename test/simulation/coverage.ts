@@ -1,7 +1,7 @@
 /** What occurred in simulated runs, and how often each event must occur for a run of many seeds to count. */
 
 /** Name of an occurrence → minimum per 1,000 seeds. */
-export const LEAST_PER_1000_SEEDS = {
+const LEAST_PER_1000_SEEDS = {
   "replica: started": 3_000,
   "replica: crashed": 1_000,
   "replica: last one crashed": 50,

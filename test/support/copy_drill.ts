@@ -26,7 +26,7 @@ const SPEC = {
 };
 
 /** Does something for each number, so many at the same time. */
-export async function forEachOf(
+async function forEachOf(
   count: number,
   atOnce: number,
   work: (number: number) => Promise<void>,
@@ -51,7 +51,7 @@ async function call(url: string, method: string, path: string, body?: unknown): 
 }
 
 /** Number of workflows of a phase. */
-export async function countOf(url: string, phase: string): Promise<number> {
+async function countOf(url: string, phase: string): Promise<number> {
   const labels = encodeURIComponent(`workflows.argoproj.io/phase=${phase}`);
   let count = 0;
   for (let token = "";;) {

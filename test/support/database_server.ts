@@ -72,7 +72,7 @@ const MARIADB: Kind = {
   url: (port) => `mysql://root@127.0.0.1:${port}/test`,
 };
 
-export const DATABASES = { postgres: POSTGRES, mariadb: MARIADB } as const;
+const DATABASES = { postgres: POSTGRES, mariadb: MARIADB } as const;
 export type DatabaseName = keyof typeof DATABASES;
 
 export interface DatabaseServer {

@@ -17,7 +17,7 @@ export interface Gate {
 }
 
 /** Commands of the model; those with `-node` select the step. */
-export const GATE_COMMANDS = [
+const GATE_COMMANDS = [
   "create",
   "get",
   "suspend",

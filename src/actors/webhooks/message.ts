@@ -21,7 +21,7 @@ export interface Message {
 }
 
 /** The name of each change in bodies, `workflow.failed` for example. */
-export const CHANGE_TYPES = {
+const CHANGE_TYPES = {
   Started: "workflow.started",
   Suspended: "node.suspended",
   NodeFailed: "node.failed",

@@ -194,7 +194,7 @@ export class ListWalk {
   }
 }
 
-export function positionOf(row: Row): ArchivePosition {
+function positionOf(row: Row): ArchivePosition {
   return {
     createdAt: Number(row["created_at"]),
     place: row["place"] ?? "",

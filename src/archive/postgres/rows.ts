@@ -41,7 +41,7 @@ export function entryOf(row: Row): ArchivedEntry {
   };
 }
 
-export function indexRowOf(row: Row): IndexRow {
+function indexRowOf(row: Row): IndexRow {
   return { entry: entryOf(row), edition: Number(row["edition"]), template: row["template"] ?? "" };
 }
 

@@ -10,7 +10,7 @@ import { type Connections, MISSING_RIGHT, type Query, stateOf } from "./connecti
 const LOCK = 5_870_231_904;
 
 /** SQL of each schema version; the first one makes version 1. */
-export const MIGRATIONS: readonly string[] = [
+const MIGRATIONS: readonly string[] = [
   `
   -- A cluster and the instance id of its controller: rows of others are none of ours. The other columns say how far the
   -- rows of the reference's table are known, and which replica looks after that.

@@ -248,7 +248,7 @@ export function attemptCall(call: Call, wrapper: NodeRecord, index: number): Cal
 }
 
 /** The expanded step or task behind a member. */
-export function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
+function expandedCallOf(turn: Turn, node: NodeRecord): ExpandedCall {
   const found = findExpandedCall(turn, node);
   if (found === undefined) throw new NodeFailure(`step ${node.step ?? node.name} not found`);
   return found;

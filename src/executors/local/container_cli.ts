@@ -91,7 +91,7 @@ const CLIENT_VARIABLES = [
 ];
 
 /** The program's whole environment: from the server's own, never a step's. */
-export function clientEnvironment(own: Record<string, string | undefined>): NodeJS.ProcessEnv {
+function clientEnvironment(own: Record<string, string | undefined>): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = {};
   for (const name of CLIENT_VARIABLES) {
     if (own[name] !== undefined) env[name] = own[name];

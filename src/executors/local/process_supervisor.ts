@@ -182,7 +182,7 @@ export class ProcessSupervisor {
 }
 
 /** The exit code in a folder; undefined until it is written completely. */
-export async function readExit(dir: string): Promise<ProcessExit | undefined> {
+async function readExit(dir: string): Promise<ProcessExit | undefined> {
   const path = join(dir, "exit");
   const text = await readFile(path, "utf8").catch(() => "");
   if (!/^\d+\n$/.test(text)) return undefined;

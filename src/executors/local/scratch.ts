@@ -208,7 +208,7 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** A name from a manifest as the name of one file. */
-export function fileName(name: string): string {
+function fileName(name: string): string {
   const text = encodeURIComponent(name.toWellFormed())
     .replace(/^\.+/, (dots) => "%2E".repeat(dots.length)) || "_";
   if (text.length <= MAX_FILE_NAME) return text;

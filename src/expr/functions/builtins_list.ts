@@ -238,7 +238,7 @@ export function ascending(left: Value, right: Value, context: RunContext): numbe
 }
 
 /** Sorts a copy, and charges the run for it. */
-export function sorted<T>(
+function sorted<T>(
   list: readonly T[],
   order: (left: T, right: T) => number,
   context: RunContext,

@@ -50,7 +50,7 @@ function ofTexts(
 }
 
 /** Cuts white space, as Go defines it, from both ends. */
-export function trimSpace(text: string): string {
+function trimSpace(text: string): string {
   return text.replace(
     /^[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/,
     "",
@@ -62,7 +62,7 @@ const SPACES_AT_END =
   /(?<![\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000])[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/;
 
 /** Cuts the characters of a set from both ends. */
-export function trimSet(text: string, set: string): string {
+function trimSet(text: string, set: string): string {
   const cut = new Set(set);
   let from = 0;
   for (const char of text) {
@@ -119,7 +119,7 @@ function upperRune(char: string): string {
  * @param limit most parts; negative for all, 0 for a nil list
  * @param keep how much of the separator stays with the part before it: all or nothing
  */
-export function splitText(text: string, separator: string, limit: bigint, keep: boolean): Value[] {
+function splitText(text: string, separator: string, limit: bigint, keep: boolean): Value[] {
   if (limit === 0n) return nilList("string");
   const most = limit < 0n ? Infinity : Number(limit);
   if (separator === "") return typedList(explode(text, most), "string");
@@ -142,7 +142,7 @@ function explode(text: string, most: number): string[] {
 }
 
 /** Replaces the first occurrences; all, if the number is negative. An empty text occurs between characters. */
-export function replaceText(
+function replaceText(
   text: string,
   old: string,
   replacement: string,

@@ -11,7 +11,7 @@ import type { RunContext } from "../values/run_context.ts";
 import { GoDuration, type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
 
 /** An int64 value. */
-export function int64(value: bigint): NamedInt {
+function int64(value: bigint): NamedInt {
   return new NamedInt("int64", BigInt.asIntN(64, value));
 }
 
@@ -43,7 +43,7 @@ function namedInteger(value: Value): bigint | undefined {
 }
 
 /** Any value as a float; 0 if it is not a number. */
-export function toFloat64(value: Value): number {
+function toFloat64(value: Value): number {
   switch (typeof value) {
     case "bigint":
       return Number(value);

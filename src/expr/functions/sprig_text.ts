@@ -28,7 +28,7 @@ export function textOf(context: RunContext, value: Value): string {
 }
 
 /** The elements of a list as text, without nils; any other value is a list of itself, and nil an empty one. */
-export function textsOf(context: RunContext, value: Value): string[] {
+function textsOf(context: RunContext, value: Value): string[] {
   if (!Array.isArray(value)) return value === null ? [] : [textOf(context, value)];
   return value.filter((item) => item !== null).map((item) => textOf(context, item));
 }
@@ -40,7 +40,7 @@ export function produced(context: RunContext, text: string): string {
 }
 
 /** White space as Go's `unicode.IsSpace` defines it. */
-export function isSpace(char: string): boolean {
+function isSpace(char: string): boolean {
   return /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/.test(char);
 }
 

@@ -14,7 +14,7 @@ export interface SourcePlace {
 }
 
 /** Finds line and column of an offset; an offset outside the text counts as its nearest end. */
-export function placeOf(source: string, offset: number): SourcePlace {
+function placeOf(source: string, offset: number): SourcePlace {
   const at = Math.min(Math.max(offset, 0), source.length);
   const before = source.slice(0, at);
   const lineStart = before.lastIndexOf("\n") + 1;

@@ -24,7 +24,7 @@ import {
 /**
  * Longest text that one conversion may produce, in UTF-16 units. By sharing, a small value can stand for a huge text.
  */
-export const MAX_TEXT_LENGTH = 4_000_000;
+const MAX_TEXT_LENGTH = 4_000_000;
 
 const MAX_PIECES = 1_000_000;
 /** Steps for one piece of a text, and for one entry of a map, since maps are sorted. */

@@ -44,7 +44,7 @@ export const STRING: StaticType = { kind: "string" };
 export const TIME: StaticType = { kind: "time" };
 export const DURATION: StaticType = { kind: "duration" };
 export const ZONE: StaticType = { kind: "zone" };
-export const MAP: StaticType = { kind: "map" };
+const MAP: StaticType = { kind: "map" };
 export const LIST: StaticType = { kind: "array", element: ANY };
 export const FUNC: StaticType = { kind: "func" };
 

@@ -62,7 +62,7 @@ export function* archivedSteps(
 }
 
 /** What lists filter and sort by. */
-export function entryOf(state: WorkflowState, { indexParameters }: FormOptions): ArchivedEntry {
+function entryOf(state: WorkflowState, { indexParameters }: FormOptions): ArchivedEntry {
   const { waitsSince: _waits, ...index } = indexEntry(state);
   const parameters: Record<string, string> = {};
   for (const { name, value } of state.specs.spec.arguments?.parameters ?? []) {
@@ -125,7 +125,7 @@ export function withinBounds(stored: StoredActor, maxNodes: number): StoredActor
 }
 
 /** An archived object as a command brings it back: without what the archive added. Undefined when it is none. */
-export function objectOf(text: string): { workflow: Workflow; past: WorkflowPast } | undefined {
+function objectOf(text: string): { workflow: Workflow; past: WorkflowPast } | undefined {
   if (text === "") return undefined;
   let value: unknown;
   try {

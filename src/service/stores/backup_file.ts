@@ -25,7 +25,7 @@ import {
 import { canonical, Tally } from "../../store/dump_tally.ts";
 
 /** Version of the form of a backup. */
-export const BACKUP_FORMAT = 1;
+const BACKUP_FORMAT = 1;
 /** Most characters of a line: more than any record has. */
 const MAX_LINE = 1 << 28;
 const STANDARD = "-";

@@ -172,7 +172,7 @@ function labelsOf(
 }
 
 /** The caller as node messages show it; undefined when nothing is known. */
-export function userOf(
+function userOf(
   { identity: { subject, email, preferredUsername } }: Caller,
 ): User | undefined {
   const isKnown = subject !== undefined || email !== undefined || preferredUsername !== undefined;

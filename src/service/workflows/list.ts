@@ -318,7 +318,7 @@ export async function namedPage(
 }
 
 /** Unfinished workflows by creation, then finished ones by their end; newest first. */
-export function compareShown(a: Workflow, b: Workflow): number {
+function compareShown(a: Workflow, b: Workflow): number {
   const [left, right] = [finishedText(a), finishedText(b)];
   if (left === "" && right === "") return compareText(createdText(b), createdText(a));
   if (left === "") return -1;

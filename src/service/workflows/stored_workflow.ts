@@ -47,7 +47,7 @@ interface Known {
 }
 
 /** The workflow of a stored actor, with its version. Nodes that were not loaded are not shown. */
-export function workflowFromStored(stored: StoredActor, known: Known = {}): Workflow {
+function workflowFromStored(stored: StoredActor, known: Known = {}): Workflow {
   return runToEnd(workflowSteps(stored, known));
 }
 
@@ -93,7 +93,7 @@ export async function readStoredWorkflow(
 }
 
 /** The entry of an actor in the index of lists. */
-export async function findIndex(
+async function findIndex(
   { query }: Pick<Store, "query">,
   { id }: StoredActor,
 ): Promise<IndexEntry | undefined> {

@@ -6,7 +6,7 @@ import type { ScalarSchema, Schema, StructSchema } from "./schema.ts";
 import { describeMember } from "./docs.ts";
 import { KIND_SCHEMAS } from "./kinds.ts";
 
-export const JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema";
+const JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 /** Whether the schema is for people who write manifests, or for clients that read answers. */
 export type SchemaUse =

@@ -51,7 +51,7 @@ const VALUE_FROM = struct("ValueFrom", () => ({
   expression: string,
 }));
 
-export const PARAMETER: StructSchema = struct("Parameter", () => ({
+const PARAMETER: StructSchema = struct("Parameter", () => ({
   name: always(string),
   default: anyString,
   value: anyString,
@@ -142,7 +142,7 @@ const DAG = struct("DAGTemplate", () => ({
 
 const SCRIPT = struct("ScriptTemplate", () => ({ ...containerFields(), source: always(string) }));
 
-export const USER_CONTAINER: StructSchema = struct("UserContainer", () => ({
+const USER_CONTAINER: StructSchema = struct("UserContainer", () => ({
   ...containerFields(),
   mirrorVolumeMounts: boolean,
 }));

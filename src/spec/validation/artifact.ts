@@ -27,7 +27,7 @@ export function checkArtifactPath(place: string, artifact: Artifact): void {
 }
 
 /** The shortest path with the same meaning: without `.`, `..` and double slashes. */
-export function cleanPath(path: string): string {
+function cleanPath(path: string): string {
   const absolute = path.startsWith("/");
   const parts: string[] = [];
   for (const part of path.split("/")) {

@@ -8,7 +8,7 @@ const VALUE_NAME = /^[-a-zA-Z0-9_]+$/;
 const MAX_FIELD_NAME = 128;
 
 /** Longest names of objects: that of a label value; for cron workflows less the time that is appended. */
-export const MAX_OBJECT_NAME = 63;
+const MAX_OBJECT_NAME = 63;
 export const MAX_CRON_NAME = 52;
 
 /** Which rule a name follows: templates, steps, tasks and containers, or parameters and artifacts. */

@@ -34,7 +34,7 @@ export function checkPodContainers(template: Template): void {
 }
 
 /** @throws {SpecError} */
-export function checkPodResources(place: string, resources: JsonObject | undefined): void {
+function checkPodResources(place: string, resources: JsonObject | undefined): void {
   if (resources === undefined) return;
   if (Array.isArray(resources.claims) && resources.claims.length > 0) {
     throw new SpecError(`${place}.claims is not supported for pod-level resources`);

@@ -124,7 +124,7 @@ export function holdsOpenTag(value: unknown): boolean {
 }
 
 /** An expression tag is not a name; it is checked when it is evaluated. */
-export function isExpressionTag(tag: string): boolean {
+function isExpressionTag(tag: string): boolean {
   return tag.trimStart().startsWith("=");
 }
 

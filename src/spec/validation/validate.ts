@@ -208,7 +208,7 @@ function findReferenced(
  *
  * @throws {Problem} NotFound when it does not exist
  */
-export function getReferencedTemplate(
+function getReferencedTemplate(
   ref: WorkflowTemplateRef,
   namespace: string,
   finder: TemplateFinder,

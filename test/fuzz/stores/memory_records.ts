@@ -8,8 +8,8 @@ import type { ActorChange, ShardCommit, Store } from "../../../src/store/port.ts
 import type { RawRecord, RawStore, RecordKind } from "./raw_store.ts";
 
 /** The replica whose shards these are. */
-export const REPLICA = "test";
-export const SHARDS = 8;
+const REPLICA = "test";
+const SHARDS = 8;
 const LEASE_MS = 60_000;
 
 /** Opens a store in memory; `release` keeps what is in it. */

@@ -14,7 +14,7 @@ export interface JsonSchema {
 }
 
 /** An item of a list, in a path. */
-export const ITEM = "[]";
+const ITEM = "[]";
 
 /** Where a cursor stands in a YAML text. */
 export interface Place {
