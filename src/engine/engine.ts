@@ -3,7 +3,8 @@
  * has what its callers, the host, the API and the simulation, share with it:
  *
  *   createWorkflow (create.ts), loadWorkflow (codec.ts)  make a `WorkflowState`
- *   control (control.ts)    carries out what a user asks, or throws a Problem and changes nothing
+ *   control (orders/control.ts)  carries out what a user asks, or throws a Problem and changes nothing
+ *   useCallback (orders/callback.ts)  the same for a callback
  *   accept (accept.ts)      takes in what an executor, a timer or a lock reports
  *   advance (advance.ts)    does everything that can be done now, or as much as a turn allows
  *   takeChanges (codec.ts)  gives what must be stored and done since the last call
@@ -15,10 +16,12 @@
  * and loaded again.
  *
  * What is in memory: records.ts (what is stored), live.ts (what is derived for a node), runtime.ts (for the workflow), state.ts
- * (all of it), turn.ts (a state during one call). The way of a call of `advance`: begin.ts, then nodes/look.ts looks at every node that something has happened to. One
- * file of nodes/ for each kind of node decides what follows; nodes/start.ts begins new nodes; scope/ finds their templates and
- * fills in variables; change.ts, and no other file, changes records and wakes the nodes that wait. finish.ts ends the
- * workflow; life/ holds its statechart.
+ * (all of it), turn.ts (a state during one call).
+ *
+ * The way of a call of `advance`: begin.ts, then nodes/look.ts looks at every node that something has happened to. One file of
+ * nodes/ for each kind of node decides what follows; nodes/start.ts begins new nodes; scope/ finds their templates and fills in
+ * variables; change.ts, and no other file, changes the records of nodes and wakes those that wait. finish.ts ends the workflow;
+ * life/ holds its statechart.
  */
 import type { RunContext } from "../expr/values/run_context.ts";
 import type { IndexEntry } from "./index_entry.ts";
