@@ -13,7 +13,7 @@ import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { stateAfter } from "../../engine/life/life.ts";
-import { claimsFact, isFact } from "../../engine/fact_form.ts";
+import { claimsFact, isFact } from "../../engine/stored/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
 import { recallPast } from "../../engine/past.ts";
 import { asideHeader, putAside } from "../../engine/life/put_aside.ts";

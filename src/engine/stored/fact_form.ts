@@ -1,7 +1,7 @@
 /** Checks facts. They come out of mailboxes, where one may be damaged; it must not harm a workflow. */
-import { isJsonObject } from "../base/json.ts";
-import { OUTPUTS } from "../spec/schema/template.ts";
-import type { Fact, TaskOutcome } from "./command.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { OUTPUTS } from "../../spec/schema/template.ts";
+import type { Fact, TaskOutcome } from "../command.ts";
 import {
   type Check,
   isList,
@@ -12,7 +12,7 @@ import {
   isText,
   isTruth,
   type Members,
-} from "./stored/shape.ts";
+} from "./shape.ts";
 
 const isOutcome = isRecord<TaskOutcome>({
   phase: isText,
