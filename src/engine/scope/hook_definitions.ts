@@ -6,20 +6,18 @@ import { withGlobals } from "./own_settings.ts";
 
 /** A hook of the workflow; `exit` is its exit handler. */
 export function workflowHook(turn: Turn, name: string): LifecycleHook | undefined {
-  const hook = hookOf(turn, executedSpec(turn.state), name);
+  const hook = findHook(turn, executedSpec(turn.state), name);
   if (hook === undefined) return undefined;
   const { template, templateRef } = hook;
   const named = { ...(template && { template }), ...(templateRef && { templateRef }) };
   return { ...hook, ...withGlobals(turn, named) };
 }
 
-/** A hook of a step or task. */
-export function findHook(turn: Turn, step: StepLike, name: string): LifecycleHook | undefined {
-  return hookOf(turn, step, name);
-}
-
-/** The hook comes before `onExit`. An exit handler without arguments gets those of the workflow. */
-function hookOf(
+/**
+ * A hook of a step or task, as it is written. The hook `exit` comes before `onExit`. An exit handler without arguments gets
+ * those of the workflow.
+ */
+export function findHook(
   turn: Turn,
   { hooks, onExit = "" }: Pick<StepLike, "hooks" | "onExit">,
   name: string,

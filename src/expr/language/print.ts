@@ -5,11 +5,7 @@ import { floatText } from "../values/go_text.ts";
 import type { Value } from "../values/values.ts";
 
 /** Writes an expression, with parentheses around every operation. */
-export function printExpr(root: Node): string {
-  return print(root);
-}
-
-function print(node: Node): string {
+export function printExpr(node: Node): string {
   switch (node.kind) {
     case "literal":
       return printValue(node.value);
@@ -22,7 +18,7 @@ function print(node: Node): string {
     case "binary":
       return `${operand(node.left)} ${node.operator} ${operand(node.right)}`;
     case "chain":
-      return print(node.body);
+      return printExpr(node.body);
     case "member":
     case "slice":
     case "call":
@@ -30,11 +26,11 @@ function print(node: Node): string {
     case "builtin":
       return `${node.name}(${node.args.map(argument).join(", ")})`;
     case "predicate":
-      return `{${print(node.body)}}`;
+      return `{${printExpr(node.body)}}`;
     case "conditional":
       return `${operand(node.test)} ? ${operand(node.yes)} : ${operand(node.no)}`;
     case "let":
-      return `let ${node.name} = ${operand(node.value)}; ${print(node.body)}`;
+      return `let ${node.name} = ${operand(node.value)}; ${printExpr(node.body)}`;
     case "sequence":
       return node.parts.map(operand).join("; ");
     case "array":
@@ -74,21 +70,21 @@ const LINKABLE = new Set<Node["kind"]>([
 function linked(node: Node): string {
   const isText = node.kind === "literal" &&
     (typeof node.value === "string" || Array.isArray(node.value));
-  return LINKABLE.has(node.kind) || isText ? print(node) : `(${print(node)})`;
+  return LINKABLE.has(node.kind) || isText ? printExpr(node) : `(${printExpr(node)})`;
 }
 
 function operand(node: Node): string {
   const isSimple = LINKABLE.has(node.kind) || node.kind === "literal";
-  return isSimple ? print(node) : `(${print(node)})`;
+  return isSimple ? printExpr(node) : `(${printExpr(node)})`;
 }
 
 function argument(node: Node): string {
-  return node.kind === "predicate" ? print(node) : operand(node);
+  return node.kind === "predicate" ? printExpr(node) : operand(node);
 }
 
 function printKey(key: Node): string {
   const name = stringOf(key);
-  return name === undefined ? `(${print(key)})` : printValue(name);
+  return name === undefined ? `(${printExpr(key)})` : printValue(name);
 }
 
 function printValue(value: Value): string {

@@ -1,7 +1,7 @@
 /** Rules for the pod as a whole: the names of its containers, its resources. */
 import { goQuote } from "../../expr/functions/go_quote.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
-import type { Template, WorkflowSpec } from "../manifest.ts";
+import type { Template } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 import { isPodType, TemplateType, templateType } from "../template_type.ts";
 
@@ -34,7 +34,7 @@ export function checkPodContainers(template: Template): void {
 }
 
 /** @throws {SpecError} */
-function checkPodResources(place: string, resources: JsonObject | undefined): void {
+export function checkPodResources(place: string, resources: JsonObject | undefined): void {
   if (resources === undefined) return;
   if (Array.isArray(resources.claims) && resources.claims.length > 0) {
     throw new SpecError(`${place}.claims is not supported for pod-level resources`);
@@ -68,9 +68,4 @@ export function checkTemplatePodResources(template: Template): void {
       `${place}.resourceClaims is not supported for ${type} templates, which do not create a pod`,
     );
   }
-}
-
-/** @throws {SpecError} */
-export function checkSpecPodResources(spec: WorkflowSpec): void {
-  checkPodResources("spec.podResources", spec.podResources);
 }

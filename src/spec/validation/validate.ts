@@ -36,7 +36,7 @@ import {
   type TemplateFinder,
   type TemplateKind,
 } from "./owner.ts";
-import { checkSpecPodResources } from "./pod.ts";
+import { checkPodResources } from "./pod.ts";
 import { checkPodGc } from "./pod_gc.ts";
 import { ANY_GLOBAL_ARTIFACT } from "./tags.ts";
 import { TemplateWalk } from "./template.ts";
@@ -176,7 +176,7 @@ function walkTemplates(
   checkExitHandler(walk, owner, call, spec, stored);
   checkHooks("hooks", spec.hooks);
   checkPodGc(spec);
-  checkSpecPodResources(spec);
+  checkPodResources("spec.podResources", spec.podResources);
   for (const { name = "" } of (stored?.spec ?? spec).templates ?? []) {
     withPrefix(`templates.${name} `, () => walk.checkCall(call(name), owner));
   }
