@@ -4,6 +4,7 @@ import type { ActorId } from "../store/port.ts";
 /** The one actor that keeps all mutexes and semaphores. */
 export const LOCKS_ACTOR: ActorId = "locks";
 
+/** The actor of the workflow with this name. */
 export function workflowActorId(namespace: string, name: string): ActorId {
   return `wf/${namespace}/${name}`;
 }

@@ -13,6 +13,7 @@ export function encodeResult(result: Result): Json {
   return { problem: wire };
 }
 
+/** The result that another replica has sent. */
 export function decodeResult(wire: Json): Result {
   const { answer, problem } = wire as {
     answer?: object | null;

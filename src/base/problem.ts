@@ -76,18 +76,22 @@ export class Problem extends Error {
   }
 }
 
+/** A refusal of what a request says: status 400. */
 export function invalid(message: string): Problem {
   return new Problem(ProblemCode.InvalidArgument, message);
 }
 
+/** A refusal because something does not exist: status 404. */
 export function notFound(message: string): Problem {
   return new Problem(ProblemCode.NotFound, message);
 }
 
+/** A refusal because something exists already: status 409. */
 export function alreadyExists(message: string): Problem {
   return new Problem(ProblemCode.AlreadyExists, message);
 }
 
+/** A refusal for now: status 503. The caller may try again after so many seconds. */
 export function unavailable(message: string, retryAfterSeconds = 1): Problem {
   return new Problem(ProblemCode.Unavailable, message, { retryAfterSeconds });
 }

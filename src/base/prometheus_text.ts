@@ -19,6 +19,7 @@ const MAX_BUCKETS = 100;
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_KEY = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
+/** Tells whether a name can be one of a metric: its form, and its length. */
 export function isMetricName(name: string): boolean {
   return name.length <= MAX_NAME && METRIC_NAME.test(name);
 }

@@ -217,6 +217,7 @@ export function setTimer(turn: Turn, node: NodeRecord, at: number): void {
   emit(turn, setTimerEffect(node, at));
 }
 
+/** The effect that sets the timer of a node; repeating it is harmless. @param at epoch ms */
 export function setTimerEffect(node: NodeRecord, at: number): Effect {
   return { type: "set-timer", id: timerId(node), at };
 }

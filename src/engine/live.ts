@@ -27,6 +27,7 @@ export interface Live {
   group: GroupMemory | undefined;
 }
 
+/** What is kept beside the record of a new node, or of one that was just read. */
 export function newLive(): Live {
   return {
     key: undefined,

@@ -11,6 +11,7 @@ export interface PartSizes {
 /** What the keys of nodes' parts begin with; the id follows. */
 export const NODE_PREFIX = "n:";
 
+/** The sizes of a workflow of which nothing is stored. */
 export function noSizes(): PartSizes {
   return { total: 0, others: new Map() };
 }

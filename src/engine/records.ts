@@ -272,6 +272,7 @@ export function isCompleted(phase: NodePhase | WorkflowPhase): phase is EndPhase
   return phase === "Succeeded" || phase === "Failed" || phase === "Error";
 }
 
+/** Tells whether a node has ended badly, or could not be run. */
 export function isFailedOrError(node: Pick<NodeRecord, "phase">): boolean {
   return node.phase === "Failed" || node.phase === "Error";
 }

@@ -43,6 +43,7 @@ export interface Pending {
   needs: Map<string, ManifestRef> | undefined;
 }
 
+/** Nothing has changed since the last call of `takeChanges`. */
 export function emptyPending(): Pending {
   return {
     header: false,
@@ -58,10 +59,12 @@ export function emptyPending(): Pending {
   };
 }
 
+/** The name of the workflow; "" when its metadata has none. */
 export function workflowName(state: WorkflowState): string {
   return state.header.metadata.name ?? "";
 }
 
+/** The namespace of the workflow; "" when its metadata has none. */
 export function workflowNamespace(state: WorkflowState): string {
   return state.header.metadata.namespace ?? "";
 }
@@ -71,6 +74,7 @@ export function executedSpec(state: WorkflowState): WorkflowSpec {
   return state.specs.storedWorkflowTemplateSpec ?? state.specs.spec;
 }
 
+/** The node of the entrypoint, whose name is that of the workflow; undefined before it is made. */
 export function rootOf(state: WorkflowState): NodeRecord | undefined {
   return state.runtime.root ??= state.nodes.get(workflowName(state));
 }

@@ -24,6 +24,7 @@ export interface TurnBudget extends Meter {
   pieces: number;
 }
 
+/** The budget of a turn that has done nothing yet. */
 export function newBudget(): TurnBudget {
   return {
     isOver: false,

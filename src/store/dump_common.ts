@@ -10,6 +10,7 @@ const MARK_ROW = "!";
 
 type Part = Pick<Store, "manifests" | "shards" | "events">;
 
+/** All manifests of a store, page by page. */
 export async function* readManifests({ manifests }: Part): AsyncGenerator<StoreRecord> {
   for (const kind of Object.values(ManifestKind)) {
     for (let token: string | undefined = "";;) {

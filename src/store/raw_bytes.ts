@@ -12,6 +12,7 @@ export interface RawBytes {
   isCut?: true;
 }
 
+/** Bytes that could not be read, for people: as text if they are, otherwise in base64; only the first ones of many. */
 export function rawBytesOf(all: Uint8Array): RawBytes {
   const kept = all.subarray(0, MAX_BYTES);
   const facts = { bytes: all.length, ...(kept.length < all.length && { isCut: true as const }) };

@@ -48,6 +48,7 @@ export async function findKnownResults(
 
 type KeyedCommand = QueuedCommand & Required<Pick<QueuedCommand, "idempotency">>;
 
+/** Tells whether a repeat of the command must get the same answer. */
 export function hasKey(command: QueuedCommand): command is KeyedCommand {
   return command.idempotency !== undefined;
 }

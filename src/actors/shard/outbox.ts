@@ -51,6 +51,7 @@ export function rowIdOf(actor: ActorId, effect: KeptEffect, seq: number): string
     : `${effect.type}/${actor}/${effect.id}/${seq}`;
 }
 
+/** A row as it is stored. Its key is its id, so the text leaves that out. */
 export function encodeRow(row: OutboxRow): string {
   return JSON.stringify({ ...row, id: undefined });
 }

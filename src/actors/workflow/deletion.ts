@@ -178,6 +178,7 @@ export function forgetting(
   return forGood || !isArchivedActor(id) ? forgets(uid) : [];
 }
 
+/** Effects that remove a deleted workflow from the archive: at once, and again when all that was on its way there has arrived. */
 export function forgets(uid: string): HostEffect[] {
   return [0, LAST_WRITE_MS].map((delayMs) => ({
     type: "forget-archived",

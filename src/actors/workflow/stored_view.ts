@@ -29,6 +29,7 @@ export function named({ header: { metadata: { name, namespace, uid } } }: Workfl
   return { metadata: defined({ name, namespace, uid }), spec: {} };
 }
 
+/** The same workflow with the version that a commit gave to it. */
 export function withVersion(workflow: Workflow, resourceVersion: Version): Workflow {
   return { ...workflow, metadata: { ...workflow.metadata, resourceVersion } };
 }

@@ -15,6 +15,7 @@ export interface KnownOutbound {
   all: Map<string, readonly string[]> | undefined;
 }
 
+/** For the first of several calls. Pass it on as long as nothing changes. */
 export function nothingKnown(): KnownOutbound {
   return { own: undefined, all: undefined };
 }

@@ -179,6 +179,7 @@ export function findTaskNode(turn: Turn, task: string): NodeRecord | undefined {
   return node.starts === Number(task.slice(slash + 1)) ? node : undefined;
 }
 
+/** Takes in that the task of a pod runs. A daemon that is ready counts as done for those that wait for it. */
 export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-started" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node === undefined || node.type !== "Pod") return;
@@ -199,6 +200,7 @@ function isDaemonNode(turn: Turn, node: NodeRecord): boolean {
   return resolveTemplate(turn, call.holder, call.context).template.daemon === true;
 }
 
+/** Takes in why a task does not run yet. */
 export function taskPending(turn: Turn, fact: Extract<Fact, { type: "task-pending" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node?.phase === "Pending" && node.message !== fact.message) {
@@ -206,6 +208,7 @@ export function taskPending(turn: Turn, fact: Extract<Fact, { type: "task-pendin
   }
 }
 
+/** Takes in the progress that a task reports. Anything but `done/total` is passed over. */
 export function taskProgressed(turn: Turn, fact: Extract<Fact, { type: "task-progress" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node === undefined || !/^\d+\/[1-9]\d*$/.test(fact.progress)) return;
@@ -214,6 +217,7 @@ export function taskProgressed(turn: Turn, fact: Extract<Fact, { type: "task-pro
   change(turn, node, { progress: fact.progress });
 }
 
+/** Takes in the outcome of a task: ends its node, and publishes and memoizes what it has left. */
 export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node === undefined) return;

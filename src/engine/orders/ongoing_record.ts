@@ -11,6 +11,7 @@ export interface StoredOrders {
   orders: { request: NodeOrder["request"]; nodes: number[] }[];
 }
 
+/** Tells whether a stored value can be unpacked as requests. */
 export function areOrders(value: unknown): boolean {
   return isJsonObject(value) && Array.isArray(value["orders"]) &&
     value["orders"].every((order) =>
@@ -18,6 +19,7 @@ export function areOrders(value: unknown): boolean {
     );
 }
 
+/** The stored form of requests; nodes that no longer exist are left out. */
 export function packOrders(
   nodes: ReadonlyMap<string, NodeRecord>,
   orders: readonly NodeOrder[],
@@ -30,6 +32,7 @@ export function packOrders(
   };
 }
 
+/** The requests of a stored form. The next node comes last. */
 export function unpackOrders(
   nodes: ReadonlyMap<string, NodeRecord>,
   { orders }: StoredOrders,
@@ -48,6 +51,7 @@ export interface StoredPlan {
   limit?: EdgeLimit;
 }
 
+/** Tells whether a stored value can be unpacked as a plan. */
 export function isPlan(value: unknown): boolean {
   return isJsonObject(value) && Array.isArray(value["remove"]) && Array.isArray(value["reset"]);
 }
@@ -65,6 +69,7 @@ export function packPlan(
   };
 }
 
+/** The plan of a stored form. */
 export function unpackPlan(
   nodes: ReadonlyMap<string, NodeRecord>,
   { remove, reset, limit }: StoredPlan,

@@ -72,6 +72,7 @@ function outermostCall(turn: Turn, role: Role, holder: TemplateHolder): Call {
   };
 }
 
+/** The arguments of the entrypoint: those of the workflow, with the values that come from ConfigMaps. */
 export function rootArguments(turn: Turn): GivenArguments {
   return withValues(turn, executedSpec(turn.state).arguments ?? {});
 }

@@ -35,6 +35,7 @@ const NODE_TYPES: Readonly<Record<ReturnType<typeof templateType>, NodeType | un
 // A memo of a pure function. Nobody changes a template that belongs to a workflow.
 const plans = new WeakMap<Template, TemplatePlan>();
 
+/** The plan of a template, which must not change any more. */
 export function planOf(template: Template): TemplatePlan {
   let plan = plans.get(template);
   if (plan === undefined) plans.set(template, plan = makePlan(template));

@@ -77,6 +77,7 @@ interface TagPlace {
 // A memo of a pure function, by shared values.
 const tagged = new WeakMap<object, TagPlaces>();
 
+/** Where the tags of a value are. It is kept for the value, which must not change any more. */
 export function tagPlaces(value: object): TagPlaces {
   const known = tagged.get(value);
   if (known !== undefined) return known;

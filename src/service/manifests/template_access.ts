@@ -29,6 +29,7 @@ export async function loadTemplates(
   return finderOf(await loadReachedTemplates(deps, caller, spec, namespace));
 }
 
+/** Finds the templates that were loaded; undefined also for one that was not. */
 export function finderOf(templates: Reached): FindTemplate {
   return (kind, place, name) => templates.get(`${kind}/${place}/${name}`);
 }

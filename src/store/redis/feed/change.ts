@@ -19,6 +19,7 @@ export function encodeChange({ put, drop }: Body): string {
   return `${JSON.stringify(header)}\n${Object.values(put).join("")}`;
 }
 
+/** The change that a text of the feed holds. @throws {Error} when it is damaged */
 export function decodeChange(text: string): Body {
   const end = text.indexOf("\n");
   const header = JSON.parse(text.slice(0, end)) as Header;

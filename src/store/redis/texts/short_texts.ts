@@ -87,6 +87,7 @@ export function shorteningOf(layout: number, id: string): Shortening | undefined
   return { name: name.length < MIN_NAME || control.test(name) ? "" : name };
 }
 
+/** The short form of a stored text. */
 export function shortText(text: string, { name }: Shortening): string {
   const first = name === "" ? NaN : name.charCodeAt(0);
   // A short text is never longer than the whole one.
@@ -140,6 +141,7 @@ function phraseAt(
   return undefined;
 }
 
+/** The text of a short form. */
 export function wholeText(text: string, { name }: Shortening): string {
   if (text.startsWith(AS_IT_IS)) return text.slice(AS_IT_IS.length);
   let whole = "";
@@ -176,6 +178,7 @@ export function shortKey(key: string, { name }: Shortening): string {
   return isUnclear ? NODE_PART_PREFIX + AS_IT_IS + id : key;
 }
 
+/** The key of a part whose key was shortened. */
 export function wholeKey(key: string, { name }: Shortening): string {
   if (!key.startsWith(NODE_PART_PREFIX)) return key;
   const id = key.slice(NODE_PART_PREFIX.length);
@@ -193,6 +196,7 @@ export function shortParts(parts: Record<string, string>, how: Shortening): Reco
   return short;
 }
 
+/** All parts of an actor, by their keys, as they were before they were shortened. */
 export function wholeParts(parts: Record<string, string>, how: Shortening): Record<string, string> {
   const whole: Record<string, string> = {};
   for (const key in parts) {
