@@ -2,6 +2,7 @@
  * Callbacks: another system ends the wait of one step, or makes its timeout begin anew. The first use counts for each attempt
  * of the wait. It may come before the step waits; then the header keeps it.
  */
+import { defined } from "../../base/defined.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { callbackOutputs, type CallbackVerb } from "../../spec/callback.ts";
 import { isLoop } from "../../spec/loops.ts";
@@ -115,7 +116,7 @@ function applyNow(turn: Turn, use: CallbackUse, node: NodeRecord): void {
     const inputs = node.inputs?.parameters ?? [];
     checkComplete(open, outputs, (name) => inputs.find((one) => one.name === name)?.value);
   }
-  endByCallback(turn, node, { verb, digest, ...parts(outputs, message) });
+  endByCallback(turn, node, { verb, digest, ...defined({ outputs, message }) });
 }
 
 /** The answer when a callback was taken before. @throws {Problem} unless this is a repeat */
@@ -141,7 +142,7 @@ function keep(turn: Turn, use: CallbackUse): void {
   const { header } = turn.state;
   const early = {
     ...header.earlyCallbacks,
-    [node]: { verb, digest, ...parts(outputs, message) },
+    [node]: { verb, digest, ...defined({ outputs, message }) },
   };
   const isTooMuch = Object.keys(early).length > MAX_EARLY ||
     JSON.stringify(early).length > MAX_EARLY_CHARACTERS;
@@ -200,13 +201,6 @@ function checkComplete(
     if (inputOf(name) !== undefined) continue;
     throw invalid(`outputs.${name}: a value is needed, since the output has no default`);
   }
-}
-
-function parts(outputs: CallbackUse["outputs"], message: string | undefined) {
-  return {
-    ...(outputs === undefined ? {} : { outputs }),
-    ...(message === undefined ? {} : { message }),
-  };
 }
 
 function conflictWith({ node }: CallbackUse, how: string): Problem {

@@ -48,9 +48,11 @@ function carryOut(turn: Turn, request: ControlRequest, prepared?: PreparedRetry)
       return suspend(turn);
     case "resume":
       return resume(turn, request);
-    case "stop":
-      if ((request.nodeFieldSelector ?? "") === "") return shutDown(turn, "Stop", request.message);
-      return applyTo(turn, request, selected(turn, request.nodeFieldSelector ?? ""));
+    case "stop": {
+      const { nodeFieldSelector = "", message } = request;
+      if (nodeFieldSelector === "") return shutDown(turn, "Stop", message);
+      return applyTo(turn, request, selected(turn, nodeFieldSelector));
+    }
     case "terminate":
       return shutDown(turn, "Terminate");
     case "set":
@@ -78,9 +80,9 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate", message = ""): voi
 
 function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>): void {
   const { state } = turn;
-  const { nodeFieldSelector: selector, onlyWorkflow } = request;
-  if ((selector ?? "") !== "") {
-    const nodes = selected(turn, selector ?? "");
+  const { nodeFieldSelector = "", onlyWorkflow } = request;
+  if (nodeFieldSelector !== "") {
+    const nodes = selected(turn, nodeFieldSelector);
     checkDefaults(nodes, true);
     applyTo(turn, request, nodes);
     return;
