@@ -43,7 +43,7 @@ const ENDED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
  * Runs a cron workflow at a due time.
  * @throws {Problem} Unavailable, DeadlineExceeded: try again
  */
-export async function runCron(
+async function runCron(
   deps: ServiceDeps,
   namespace: string,
   name: string,
@@ -160,7 +160,7 @@ async function noteSkip(
  * Brings the status up to date with the workflows, and deletes those that exceed the limits of the history.
  * @throws {Problem} Unavailable, DeadlineExceeded: try again
  */
-export async function reconcileCron(
+async function reconcileCron(
   deps: ServiceDeps,
   namespace: string,
   name: string,
