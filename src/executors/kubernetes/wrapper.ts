@@ -88,7 +88,7 @@ _s_post() {
     _sv=; read -r _su _sv _su <"$_sd/answer"
     case $_sv in
       200) $_sb sed '1,/^\\r*$/d' "$_sd/answer" >"$3"; return 0 ;;
-      4*) $_sb tail -c 300 "$_sd/answer" >"$_sd/error"; return 1 ;;
+      4*) $_sb sed '1,/^\\r*$/d' "$_sd/answer" | $_sb tail -c 300 >"$_sd/error"; return 1 ;;
     esac
     _sq=$((_sq + 1)); [ "$_sq" -ge 30 ] && return 1
     $_sb sleep $((_sq < 5 ? _sq : 5))
@@ -124,6 +124,8 @@ done
 echo "$SLUICE_ARTIFACTS" | while IFS="$_sw" read -r _si _sf; do
   [ -n "$_si" ] || continue
   if [ ! -e "$_sf" ]; then echo missing >"$_sr/a.$_si"; continue; fi
+  # A folder may end with a slash, and of a link counts what it leads to.
+  _sf=$($_sb readlink -f "$_sf")
   _sg=\${_sf%/*}
   $_sb tar -C "\${_sg:-/}" -cf "$_sd/artifact.tar" "\${_sf##*/}" &&
     _s_post "$_sd/artifact.tar" "artifacts/$_si" "$_sr/a.$_si" || { echo lost >"$_sd/lost"; break; }
