@@ -62,23 +62,31 @@ function checkDependencies(set: ContainerSetTemplate): void {
 
 /**
  * A cycle in a graph, as the names along it, with the first one repeated at the end. It starts with the first name in
- * alphabetical order and puts dependencies first, as the reference does.
+ * alphabetical order and puts dependencies first, as the reference does. It keeps its own stack, because a chain may be as
+ * long as a manifest allows.
  */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
-  const done = new Set<string>();
-  const visit = (name: string, trail: string[]): string[] | undefined => {
-    if (done.has(name)) return undefined;
-    for (const next of graph.get(name) ?? []) {
-      if (trail.includes(next)) return [...trail, next];
-      const cycle = visit(next, [...trail, next]);
-      if (cycle !== undefined) return cycle;
+  const seen = new Set<string>();
+  for (const first of [...graph.keys()].sort()) {
+    // The way to the name that is looked at, in order, and for each name on it what is left to follow.
+    const trail = new Map<string, Iterator<string>>();
+    const path: string[] = [];
+    const enter = (name: string): void => {
+      if (seen.has(name)) return;
+      seen.add(name);
+      path.push(name);
+      trail.set(name, (graph.get(name) ?? []).values());
+    };
+    enter(first);
+    while (path.length > 0) {
+      const last = path[path.length - 1] as string;
+      const next = trail.get(last)?.next();
+      if (next === undefined || next.done === true) {
+        path.pop();
+        trail.delete(last);
+      } else if (trail.has(next.value)) return [...path, next.value];
+      else enter(next.value);
     }
-    done.add(name);
-    return undefined;
-  };
-  for (const name of [...graph.keys()].sort()) {
-    const cycle = visit(name, []);
-    if (cycle !== undefined) return cycle;
   }
   return undefined;
 }

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { Container } from "../manifest.ts";
+import { checkContainerSet } from "./container_set.ts";
+
+const check = (containers: Container[]) =>
+  checkContainerSet("templates.m", { name: "m", containerSet: { containers } });
+
+/** `c0` waits for `c1`, which waits for `c2`, and so on. */
+const chain = (length: number): Container[] =>
+  Array.from({ length }, (_, at) => ({
+    name: `c${at}`,
+    image: "i",
+    ...(at + 1 < length && { dependencies: [`c${at + 1}`] }),
+  }));
+
+test("a chain of containers may be as long as a body allows", () => {
+  expect(() => check(chain(30_000))).not.toThrow();
+});
+
+test("a cycle is told as it is met, at the end of a long chain too", () => {
+  const long = chain(20_000);
+  long.push({ name: "last", image: "i", dependencies: ["c0"] });
+  long[19_999] = { name: "c19999", image: "i", dependencies: ["last"] };
+  expect(() => check(long)).toThrow(/cycle detected: c0->c1->.*->c19999->last->c0$/);
+});
+
+test("a cycle begins with the first name, and shows the way to it", () => {
+  const set = (dependencies: Record<string, string[]>) =>
+    Object.entries(dependencies).map(([name, dependencies]) => ({
+      name,
+      image: "i",
+      dependencies,
+    }));
+  expect(() => check(set({ b: ["c"], c: ["b"], a: ["b"] }))).toThrow("detected: a->b->c->b");
+  expect(() => check(set({ a: ["a"] }))).toThrow("detected: a->a");
+  expect(() => check(set({ a: ["b", "c"], b: ["d"], c: ["d"], d: [] }))).not.toThrow();
+});
