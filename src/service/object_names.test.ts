@@ -70,3 +70,15 @@ test("namespaceOf() takes the request's namespace and refuses another one", () =
   expect(() => namespaceOf({ namespace: "b" }, "a")).toThrow(/does not match/);
   expect(() => namespaceOf({}, "")).toThrow(/empty namespace/);
 });
+
+test("a refusal names a hundred wrong keys at most", () => {
+  const annotations = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`@${at}`, ""]));
+  let text = "";
+  try {
+    checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, { name: "a", annotations });
+  } catch (refusal) {
+    text = String(refusal);
+  }
+  expect(text).toContain('"@99"');
+  expect(text).not.toContain('"@100"');
+});

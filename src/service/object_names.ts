@@ -11,6 +11,8 @@ const MAX_BASE = 58;
 /** How many generated names are tried while they are taken. */
 export const NAME_ATTEMPTS = 8;
 
+/** Most faults that one refusal names. */
+const MAX_FAULTS = 100;
 /** What all annotations of an object may take, with their keys. */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
@@ -104,8 +106,12 @@ export function checkMetadata(
 ): void {
   const name = metadata.name ?? "";
   const faults: string[] = [];
-  const fault = (field: string, value: string, problem: string) =>
-    faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${problem}`);
+  const fault = (field: string, value: string, problem: string) => {
+    // A caller who has that many wrong keys reads no more of them.
+    if (faults.length < MAX_FAULTS) {
+      faults.push(`${field}: Invalid value: ${JSON.stringify(value)}: ${problem}`);
+    }
+  };
   if (isNew && metadata.generateName) {
     const problem = nameProblem(withoutDash(metadata.generateName));
     if (problem !== undefined) fault("metadata.generateName", metadata.generateName, problem);
