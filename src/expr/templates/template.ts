@@ -80,8 +80,9 @@ const MAX_BROUGHT_IN = 16_000_000;
 const STEPS_PER_TAG = 4;
 /** Additional steps for a tag with an expression. */
 const STEPS_PER_EXPRESSION = 60;
-/** Steps that each text of a template adds to the budget. */
+/** Steps that each text of a template adds to the budget, and most that all of them add: together a fifth of a second. */
 const STEPS_PER_TEXT = 300;
+const MAX_STEPS_OF_TEXTS = 1_750_000;
 
 /** One call of `substitute`; its tags share this. */
 class TagReplacer {
@@ -89,6 +90,7 @@ class TagReplacer {
   #knownEnvironment: ScopeEnvironment | undefined;
   readonly #options: TemplateOptions;
   #left = MAX_BROUGHT_IN;
+  #allowance = MAX_STEPS_OF_TEXTS;
   #context: RunContext | undefined;
   #tag = "";
 
@@ -115,7 +117,10 @@ class TagReplacer {
 
   /** One of many texts: it adds what an ordinary text costs, so that large templates are not at a disadvantage. */
   #leaf(text: string, tags?: readonly Tag[]): string {
-    this.#evaluation.allow(STEPS_PER_TEXT);
+    if (this.#allowance > 0) {
+      this.#allowance -= STEPS_PER_TEXT;
+      this.#evaluation.allow(STEPS_PER_TEXT);
+    }
     return this.replace(text, tags);
   }
 
