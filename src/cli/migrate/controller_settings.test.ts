@@ -14,3 +14,12 @@ test("each setting says what to do, also one that nobody knows", () => {
   expect(known?.advice).toContain("--archive");
   expect(unknown).toEqual({ name: "toString", advice: "is not known here" });
 });
+
+test("settings of version 4 are known", () => {
+  const data = { artifactDrivers: "[]", failedPodRestart: "enabled: true" };
+  const advice = controllerSettings({ data } as never).map((setting) => setting.advice);
+  expect(advice).toEqual([
+    expect.stringContaining("--artifacts"),
+    expect.stringContaining("retryStrategy"),
+  ]);
+});

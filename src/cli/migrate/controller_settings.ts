@@ -12,9 +12,11 @@ const TEMPLATES = "there is no such setting: write it into the templates";
 /** What to do about each setting. */
 const ADVICE: Readonly<Record<string, string>> = {
   archiveTTL: "--archive-deleted, --archive-ttl",
+  artifactDrivers: "there are no drivers: --artifacts s3://…, or a repository of a known kind",
   artifactRepository: "--artifacts s3://…, or the ConfigMap artifact-repositories of a namespace",
   columns: "the pages have columns of their own",
   executor: "there is no executor container to set up",
+  failedPodRestart: "there is no such setting: a retryStrategy runs a step again",
   images: "there is no such setting: write `command` into the templates",
   initialDelay: "workflows begin at once",
   instanceID: "not needed for the workflows of this server; --instance marks its pods",

@@ -71,6 +71,13 @@ function unreadable(uid: string, reason: string): ObjectReport {
   return { kind: "archived Workflow", name: uid, uid, verdict: "refused", reason };
 }
 
+/** In an archive nothing runs: a row without an end was written so, and whoever reads the report has to know. */
+function reasonToLeave(kind: string): string {
+  return kind === "Workflow"
+    ? "it has not ended: it stays where it runs"
+    : "its row says that it has not ended (status.phase, status.finishedAt): it stays in that archive";
+}
+
 async function importOne(
   kind: string,
   workflow: JsonObject,
@@ -88,7 +95,7 @@ async function importOne(
   const told = (members: Pick<ObjectReport, "verdict" | "outcome" | "reason" | "notes">) =>
     objectReport({ ...about, outcome: undefined, reason: undefined, ...members });
   if (!isFinished(workflow)) {
-    return told({ verdict: "left", reason: "it has not ended: it stays where it runs" });
+    return told({ verdict: "left", reason: reasonToLeave(kind) });
   }
   const { manifest, older } = inNewForm(workflow);
   const forms = older.map(({ path, now }) => ({ path, text: `imported as ${now}` }));
