@@ -61,31 +61,30 @@ function checkDependencies(set: ContainerSetTemplate): void {
 }
 
 /**
- * A cycle in a graph, as the names along it, with the first one repeated at the end. It starts with the first name in
- * alphabetical order and puts dependencies first, as the reference does. It keeps its own stack, because a chain may be as
- * long as a manifest allows.
+ * A cycle in a graph, as the names along it, with the first one repeated at the end. It looks from the first name in
+ * alphabetical order on and puts dependencies first; the name that it starts from counts only once it is met again. So does
+ * the reference. It keeps its own stack, because a chain may be as long as a manifest allows.
  */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
-  const seen = new Set<string>();
-  for (const first of [...graph.keys()].sort()) {
-    // The way to the name that is looked at, in order, and for each name on it what is left to follow.
-    const trail = new Map<string, Iterator<string>>();
-    const path: string[] = [];
+  const done = new Set<string>();
+  for (const start of [...graph.keys()].sort()) {
+    const trail = new Set<string>();
+    const open: { name: string; left: Iterator<string> }[] = [];
     const enter = (name: string): void => {
-      if (seen.has(name)) return;
-      seen.add(name);
-      path.push(name);
-      trail.set(name, (graph.get(name) ?? []).values());
+      if (!done.has(name)) open.push({ name, left: (graph.get(name) ?? []).values() });
     };
-    enter(first);
-    while (path.length > 0) {
-      const last = path[path.length - 1] as string;
-      const next = trail.get(last)?.next();
-      if (next === undefined || next.done === true) {
-        path.pop();
-        trail.delete(last);
-      } else if (trail.has(next.value)) return [...path, next.value];
-      else enter(next.value);
+    enter(start);
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const next = last.left.next();
+      if (next.done === true) {
+        open.pop();
+        done.add(last.name);
+        trail.delete(last.name);
+      } else if (trail.has(next.value)) return [...trail, next.value];
+      else if (!done.has(next.value)) {
+        trail.add(next.value);
+        enter(next.value);
+      }
     }
   }
   return undefined;
