@@ -242,3 +242,12 @@ test("any text is replaced or refused with a TemplateError, in time linear to it
   expect(run("{{x}}".repeat(20_000), "keep")).toHaveLength(100_000);
   expect(performance.now() - started).toBeLessThan(5_000);
 });
+
+test("many small expressions in one template are bounded together", () => {
+  const expressions = (count: number) => Array.from({ length: count }, (_, n) => `{{=1+${n}}}`);
+  const options = { missing: "error", functions: ARGO_FUNCTIONS } as const;
+  expect(substitute(expressions(10_000), scopeOf({}), options)[9_999]).toBe("10000");
+  expect(() => substitute(expressions(100_000), scopeOf({}), options)).toThrow(
+    "step budget exceeded",
+  );
+});
