@@ -168,9 +168,12 @@ function parseInteger(text: string): number {
     return new RangeError(`failed to parse int from ${text}: ${parser}: ${reason}`);
   };
   if (!/^[-+]?\d+$/.test(text)) throw refuse("invalid syntax");
-  const exact = BigInt(text.replace("+", ""));
+  const digits = text.replace(/^([-+]?)0+(?=\d)/, "$1");
+  // A longer one has no place among 64 bits, and would take long to read.
+  if (digits.length > 20) throw refuse("value out of range");
+  const exact = BigInt(digits.replace("+", ""));
   if (BigInt.asIntN(64, exact) !== exact) throw refuse("value out of range");
-  const value = Number(text);
+  const value = Number(exact);
   if (value < 0) throw new RangeError(`negative number (${value}) not allowed: ${text}`);
   return value;
 }
