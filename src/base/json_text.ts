@@ -41,6 +41,14 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
   }
 }
 
+/**
+ * Refuses a text that nests deeper than what is read, before it is parsed: that would take long.
+ * @throws {Problem} InvalidArgument
+ */
+export function checkDepth(text: string): void {
+  if (!isShallow(text)) endOfValue(text, skipBlanks(text, 0));
+}
+
 /** Parses a text that may be damaged; undefined when it is not JSON. */
 export function parseOrUndefined(text: string): unknown {
   try {

@@ -1,12 +1,13 @@
 /** JSON texts in which numbers keep the form in which they were written. */
 import type { Json } from "../../base/json.ts";
+import { checkDepth } from "../../base/json_text.ts";
 import { compactJson } from "./expressions.ts";
 
 /** Tells whether a text is a JSON object or list. */
 export function isJsonContainer(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false;
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;
@@ -23,9 +24,10 @@ export function listOfJsonTexts(texts: readonly string[]): string {
 
 /**
  * Reads JSON.
- * @throws {Error} with the wording of the reference when the text is not JSON
+ * @throws {Error} with the wording of the reference when the text is not JSON; when it nests deeper than a body may
  */
 export function parseJson(text: string): unknown {
+  checkDepth(text);
   try {
     return JSON.parse(text);
   } catch {

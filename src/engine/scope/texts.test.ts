@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
+import type { Json } from "../../base/json.ts";
 import { formatInteger } from "./print_integer.ts";
-import { compact, exactJson, listOfJsonTexts, parseExactJson } from "./raw_json.ts";
+import {
+  compact,
+  exactJson,
+  isJsonContainer,
+  listOfJsonTexts,
+  parseExactJson,
+} from "./raw_json.ts";
 import { goTime, humanizeWait, rfc3339, strftime } from "./time_text.ts";
 
 test.each([
@@ -48,4 +55,13 @@ test("times", () => {
     ...["UTC", "+0000", "067"],
   ]);
   expect(strftime(at, "Q")).toBeUndefined();
+});
+
+test("a text that nests too deep is refused before it is parsed", () => {
+  const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+  expect(exactJson(parseExactJson(nested(500)) as Json)).toBe(nested(500));
+  expect(() => parseExactJson(nested(501))).toThrow("JSON nests deeper than 500");
+  expect(isJsonContainer(nested(500))).toBe(true);
+  expect(isJsonContainer(nested(900_000))).toBe(false);
+  expect(() => parseExactJson(`[${"{},".repeat(2_000)}{}]`)).not.toThrow();
 });
