@@ -6,6 +6,7 @@ import { errorText } from "../../base/error_text.ts";
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { durationMs } from "../../spec/duration.ts";
+import { FairLimiter } from "../../platform/fair_limiter.ts";
 import { readTailInside } from "../../platform/files/inside.ts";
 import { mainContainer, planContainers } from "../container_plan.ts";
 import type { PlannedContainer } from "../container_plan.ts";
@@ -31,12 +32,16 @@ export const DEFAULT_GRACE_MS = 30_000;
 /** How much of the end of a progress file is read: its last line is shorter. */
 const MAX_PROGRESS_BYTES = 4_096;
 
+/** Places for containers that are being started. To start a process blocks the event loop for a moment. */
+const LAUNCHES = 8;
+
 export class LocalTask {
   readonly task: TaskSpec;
   readonly folder: TaskFolder;
   readonly #deps: LocalTaskDeps;
   readonly #report: Report;
   readonly #plan: TaskPlan;
+  readonly #launches = new FairLimiter(LAUNCHES);
   readonly #live = new Map<RunningContainer, string>();
   /** By the name of the container. */
   readonly #ended = new Map<string, EndedContainer>();
@@ -160,20 +165,10 @@ export class LocalTask {
     mounts: Map<string, Mount[]>,
     run = 0,
   ): Promise<ContainerEnd> {
-    if (this.#isStopped) return { fault: "stopped" };
-    const { runtime, config } = this.#deps;
     const dir = this.folder.container(container.name, run);
-    const env = await buildEnvironment(this.task, container, config, runtime.host);
-    env["ARGO_PROGRESS_FILE"] = runtime.progressPath(dir);
-    const running = await runtime.launch({
-      task: this.task,
-      folder: this.folder,
-      dir,
-      container,
-      env,
-      mounts: mounts.get(container.name) ?? [],
-      outputPaths: this.#outputPaths(),
-    });
+    const launch = () => this.#launch(container, dir, mounts.get(container.name) ?? []);
+    const running = await this.#launches.run("", launch);
+    if (running === undefined) return { fault: "stopped" };
     this.#live.set(running, dir);
     if (container.role === "main") this.#reportStarted(running);
     const end = await running.ended;
@@ -181,6 +176,27 @@ export class LocalTask {
     this.#live.delete(running);
     this.#ended.set(container.name, { container, end, running });
     return end;
+  }
+
+  /** Starts a container; undefined when the task was stopped meanwhile. */
+  async #launch(
+    container: PlannedContainer,
+    dir: string,
+    mounts: Mount[],
+  ): Promise<RunningContainer | undefined> {
+    if (this.#isStopped) return undefined;
+    const { runtime, config } = this.#deps;
+    const env = await buildEnvironment(this.task, container, config, runtime.host);
+    env["ARGO_PROGRESS_FILE"] = runtime.progressPath(dir);
+    return await runtime.launch({
+      task: this.task,
+      folder: this.folder,
+      dir,
+      container,
+      env,
+      mounts,
+      outputPaths: this.#outputPaths(),
+    });
   }
 
   #reportStarted(running: RunningContainer): void {

@@ -5,6 +5,7 @@ import { isPlaceholder } from "../placeholder.ts";
 import { SpecError } from "../spec_error.ts";
 import { checkCallback } from "./callback.ts";
 import { checkContainerSet } from "./container_set.ts";
+import { checkContainerCount } from "./pod.ts";
 import { checkResourceTemplate } from "./resource.ts";
 import { checkTags, type Scope } from "./tags.ts";
 
@@ -24,6 +25,8 @@ export function checkLeaf(
     checkImage(`${place}.container`, template.container, owner?.templateDefaults?.container);
   }
   if (template.containerSet !== undefined) checkContainerSet(place, template);
+  // After the cycles, which are told at any length.
+  checkContainerCount(place, template);
   if (template.resource !== undefined) checkResourceTemplate(place, template);
   if (template.script !== undefined) {
     checkImage(`${place}.script`, template.script, owner?.templateDefaults?.script);

@@ -33,6 +33,25 @@ export function checkPodContainers(template: Template): void {
   checkReservedNames(`templates.${template.name ?? ""}.sidecars`, template.sidecars);
 }
 
+/**
+ * Most containers of one pod, with its init containers and sidecars. A cluster bounds them by the size of the pod, in
+ * which each takes some hundred bytes and more; here they are nodes that one turn makes, and processes that start at once.
+ */
+const MAX_CONTAINERS = 1_000;
+
+/** @throws {SpecError} when a pod of the template has too many containers */
+export function checkContainerCount(
+  place: string,
+  { containerSet, initContainers = [], sidecars = [] }: Template,
+): void {
+  const count = (containerSet?.containers ?? []).length + initContainers.length + sidecars.length;
+  if (count <= MAX_CONTAINERS) return;
+  throw new SpecError(
+    `${place} has ${count} containers with initContainers and sidecars: ` +
+      `a pod may have at most ${MAX_CONTAINERS}`,
+  );
+}
+
 /** @throws {SpecError} */
 export function checkPodResources(place: string, resources: JsonObject | undefined): void {
   if (resources === undefined) return;
