@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { WORKFLOW } from "./kinds.ts";
+import type { ObjectMeta } from "../spec/manifest.ts";
 import { checkMetadata, generateName, namespaceOf } from "./object_names.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 
@@ -81,4 +82,23 @@ test("a refusal names a hundred wrong keys at most", () => {
   }
   expect(text).toContain('"@99"');
   expect(text).not.toContain('"@100"');
+});
+
+test("of annotations that are too long together, and of many owners, a refusal says so without naming all", () => {
+  const refusalOf = (metadata: ObjectMeta) => {
+    try {
+      checkMetadata({ settings: { naming: STANDARD_NAMING } }, WORKFLOW, metadata);
+      return "";
+    } catch (refusal) {
+      return String(refusal);
+    }
+  };
+  const annotations = Object.fromEntries(
+    Array.from({ length: 3_000 }, (_, at) => [`@${at}`, "x".repeat(100)]),
+  );
+  expect(refusalOf({ name: "a", annotations })).toMatch(
+    /is invalid: metadata\.annotations: Too long: may not be more than 262144 bytes$/,
+  );
+  const ownerReferences = Array.from({ length: 60_000 }, () => ({}));
+  expect(refusalOf({ name: "a", ownerReferences } as ObjectMeta).length).toBeLessThan(10_000);
 });

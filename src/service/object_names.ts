@@ -138,17 +138,18 @@ export function checkMetadata(
     for (const problem of labelKeyProblems(key)) fault("metadata.labels", key, problem);
     for (const problem of labelValueProblems(value)) fault("metadata.labels", value, problem);
   }
-  for (const key in annotations) {
-    for (const problem of labelKeyProblems(key.toLowerCase())) {
-      fault("metadata.annotations", key, problem);
-    }
-  }
   if (areTooLong(annotations)) {
     faults.push(
       `metadata.annotations: Too long: may not be more than ${MAX_ANNOTATION_BYTES} bytes`,
     );
+  } else {
+    for (const key in annotations) {
+      for (const problem of labelKeyProblems(key.toLowerCase())) {
+        fault("metadata.annotations", key, problem);
+      }
+    }
   }
-  for (const text of ownerProblems(metadata.ownerReferences ?? [])) faults.push(text);
+  checkOwners(metadata.ownerReferences ?? [], fault);
   for (const finalizer of metadata.finalizers ?? []) {
     for (const problem of labelKeyProblems(finalizer)) {
       fault("metadata.finalizers", finalizer, problem);
@@ -164,8 +165,10 @@ function areTooLong(annotations: Readonly<Record<string, string>> = {}): boolean
   let bytes = 0;
   for (const key in annotations) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(annotations[key] ?? "");
+    // There may be many more, whose keys would then be looked at for nothing.
+    if (bytes > MAX_ANNOTATION_BYTES) return true;
   }
-  return bytes > MAX_ANNOTATION_BYTES;
+  return false;
 }
 
 function nameProblem(name: string): string | undefined {
@@ -178,12 +181,12 @@ function withoutDash(base: string): string {
   return base.length > 1 && base.endsWith("-") ? `${base.slice(0, -2)}a` : base;
 }
 
-function ownerProblems(owners: readonly OwnerReference[]): string[] {
-  const problems: string[] = [];
+function checkOwners(
+  owners: readonly OwnerReference[],
+  tell: (field: string, value: string, problem: string) => void,
+): void {
   const fault = (member: string, value: string, problem: string) =>
-    problems.push(
-      `metadata.ownerReferences${member}: Invalid value: ${JSON.stringify(value)}: ${problem}`,
-    );
+    tell(`metadata.ownerReferences${member}`, value, problem);
   let controller: string | undefined;
   for (const owner of owners) {
     const { apiVersion = "", kind = "", name = "" } = owner;
@@ -204,7 +207,6 @@ function ownerProblems(owners: readonly OwnerReference[]): string[] {
     }
     controller ??= `${kind}/${name}`;
   }
-  return problems;
 }
 
 /**
