@@ -221,6 +221,10 @@ export function taskProgressed(turn: Turn, fact: Extract<Fact, { type: "task-pro
 export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }>): void {
   const node = findTaskNode(turn, fact.task);
   if (node === undefined) return;
+  // At its timeout both the engine's timer and the executor end a task: whichever is first, it timed out.
+  if (fact.outcome.message === DEADLINE_TEXT && isOverdue(turn, node)) {
+    return taskIsDue(turn, node);
+  }
   const outcome = withOwnArtifacts(turn, fact.outcome);
   const outputs = outputsOf(turn, node, outcome);
   const wasDaemon = node.daemoned === true;
@@ -238,6 +242,11 @@ export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }
   if (outputs !== undefined) publishGlobals(turn, node, outputs);
   if (node.phase === "Succeeded" && node.memoizationStatus?.hit === false) saveMemo(turn, node);
   cleanTask(turn, node, fact.task);
+}
+
+/** True when a task has not begun within the time that it had for that. */
+function isOverdue({ env: { now } }: Turn, { phase, dueAt }: NodeRecord): boolean {
+  return phase === "Pending" && dueAt !== undefined && dueAt <= now;
 }
 
 /** Ends a node that waits for its locks, or whose task is still pending: it has waited for too long. */
