@@ -1,7 +1,7 @@
 /** Pure: which tasks need the wrapper, and which images it must know the command of. */
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Artifact, Template } from "../../spec/manifest.ts";
-import { planContainers } from "../container_plan.ts";
+import { planPod } from "./pod_plan.ts";
 import { progressAnnotation } from "./pod_marks.ts";
 
 /** True when something but the exit code is wanted of the task, or brought to it. */
@@ -15,7 +15,7 @@ export function needsWrapper({ template, includeResult }: TaskSpec, labelPrefix:
 /** Images whose own command must be known to make the pod. */
 export function imagesWithoutCommand(task: TaskSpec, labelPrefix: string): string[] {
   if (!needsWrapper(task, labelPrefix)) return [];
-  const mains = planContainers(task.template).filter(({ role }) => role === "main");
+  const mains = planPod(task).containers.filter(({ role }) => role === "main");
   return [
     ...new Set(
       mains.filter(({ spec }) => (spec.command ?? []).length === 0).map(({ spec }) =>

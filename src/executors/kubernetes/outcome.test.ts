@@ -86,18 +86,54 @@ test("podOutcome() counts what was used, and knows containers of a set", () => {
   });
 });
 
+/** The end of a sidecar, at this second. */
+function sidecarEnd(exitCode: number, second: number) {
+  const finishedAt = `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+  return { terminated: { exitCode, reason: "Error", finishedAt } };
+}
+
+const withSidecar = taskSpec("a", { ...shell("true"), sidecars: [{ name: "side", image: "s" }] });
+
+test.each([
+  ["started again after it had failed", { lastState: sidecarEnd(7, 2) }, "Failed"],
+  ["failed while the main container ran", { state: sidecarEnd(7, 2) }, "Failed"],
+  ["ended by the cluster, whatever it exits with", { state: sidecarEnd(5, 21) }, "Succeeded"],
+  ["killed for its memory", { lastState: sidecarEnd(137, 2) }, "Succeeded"],
+  ["ended well", { lastState: sidecarEnd(0, 2) }, "Succeeded"],
+])("a sidecar that was %s", (_what, ends, phase) => {
+  const given = ended(0, "Completed");
+  Object.assign(given.status ?? {}, { initContainerStatuses: [{ name: "side", ...ends }] });
+  const outcome = podOutcome(given, withSidecar);
+  expect(outcome.phase).toBe(phase);
+  expect(outcome.message).toBe(phase === "Failed" ? "side: Error (exit code 7)" : undefined);
+});
+
+test("pendingMessage() tells of a sidecar that does not keep running", () => {
+  const given = pod({
+    initContainerStatuses: [
+      { name: "prepare", state: sidecarEnd(0, 1) },
+      { name: "side", state: sidecarEnd(7, 2) },
+    ],
+    containerStatuses: [{ name: "main", state: { waiting: { reason: "PodInitializing" } } }],
+  });
+  expect(pendingMessage(given, withSidecar)).toBe("side: Error (exit code 7)");
+});
+
 test("pendingMessage() says what a pod waits for", () => {
-  expect(pendingMessage(pod({ phase: "Pending" }))).toBeUndefined();
+  expect(pendingMessage(pod({ phase: "Pending" }), task)).toBeUndefined();
   const pulling = { waiting: { reason: "ImagePullBackOff", message: "Back-off pulling image" } };
-  expect(pendingMessage(pod({ containerStatuses: [{ name: "main", state: pulling }] }))).toBe(
+  expect(pendingMessage(pod({ containerStatuses: [{ name: "main", state: pulling }] }), task)).toBe(
     "ImagePullBackOff: Back-off pulling image",
   );
   const creating = { waiting: { reason: "ContainerCreating" } };
-  expect(pendingMessage(pod({
-    containerStatuses: [{ name: "main", state: creating }],
-    conditions: [
-      { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" },
-    ],
-  }))).toBe("Unschedulable: 0/1 nodes");
+  expect(pendingMessage(
+    pod({
+      containerStatuses: [{ name: "main", state: creating }],
+      conditions: [
+        { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" },
+      ],
+    }),
+    task,
+  )).toBe("Unschedulable: 0/1 nodes");
   expect(isReady(pod({ conditions: [{ type: "Ready", status: "True" }] }))).toBe(true);
 });

@@ -49,13 +49,19 @@ interface ContainerState {
 }
 
 /** Why a pod is not running yet, as users see it; undefined when there is nothing to say. */
-export function pendingMessage({ status = {} }: Pod): string | undefined {
+export function pendingMessage({ status = {} }: Pod, task: TaskSpec): string | undefined {
   for (const { state } of statuses(status)) {
     const { reason, message } = state?.waiting ?? {};
     if (reason === undefined || reason === "PodInitializing" || reason === "ContainerCreating") {
       continue;
     }
     return message === undefined ? reason : `${reason}: ${message}`;
+  }
+  // The main containers begin when all sidecars run. One that ends each time it is started is told of, not shown as waiting.
+  for (const { name, state } of status.initContainerStatuses ?? []) {
+    if (state?.terminated !== undefined && isSidecar(task, name)) {
+      return describe(name, state.terminated);
+    }
   }
   const unscheduled = status.conditions?.find((condition) =>
     condition.type === "PodScheduled" && condition.status === "False"
@@ -131,9 +137,7 @@ function failureOf(
   }
   for (const { name, state } of status.initContainerStatuses ?? []) {
     const { terminated } = state ?? {};
-    if (terminated === undefined || terminated.exitCode === 0) continue;
-    // One that runs beside the main container is ended by the cluster.
-    if (isSidecar(task, name)) continue;
+    if (terminated === undefined || terminated.exitCode === 0 || isSidecar(task, name)) continue;
     return { phase: "Error", message: describe(name, terminated) };
   }
   if (status.phase === "Failed" && (status.message ?? "") !== "") {
@@ -158,8 +162,40 @@ function failureOf(
       };
     }
   }
-  if (status.phase !== "Failed") return undefined;
-  return { phase: "Failed", message: status.reason ?? "pod failed without a reason" };
+  if (status.phase === "Failed") {
+    return { phase: "Failed", message: status.reason ?? "pod failed without a reason" };
+  }
+  return sidecarFailure(status, task);
+}
+
+/** Exit codes of a container that was ended by a signal. */
+const ENDED_BY_SIGNAL = [137, 143];
+
+/** What a sidecar failed with while the main containers ran. After them the cluster ends it, whatever it exits with. */
+function sidecarFailure(
+  status: NonNullable<Pod["status"]>,
+  task: TaskSpec,
+): Pick<TaskOutcome, "phase" | "message"> | undefined {
+  const ends = (status.containerStatuses ?? []).map(({ state }) =>
+    Date.parse(state?.terminated?.finishedAt ?? "")
+  );
+  const isFailure = (exitCode: number) => exitCode !== 0 && !ENDED_BY_SIGNAL.includes(exitCode);
+  for (const { name, state, lastState } of status.initContainerStatuses ?? []) {
+    if (!isSidecar(task, name)) continue;
+    // None is started again after the main containers.
+    const before = lastState?.terminated;
+    if (before !== undefined && isFailure(before.exitCode)) {
+      return { phase: "Failed", message: describe(name, before) };
+    }
+    const last = state?.terminated;
+    if (
+      last !== undefined && isFailure(last.exitCode) &&
+      Date.parse(last.finishedAt ?? "") < Math.max(...ends)
+    ) {
+      return { phase: "Failed", message: describe(name, last) };
+    }
+  }
+  return undefined;
 }
 
 function describe(

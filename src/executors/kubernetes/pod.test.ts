@@ -249,7 +249,7 @@ test("a script and input artifacts become files", () => {
   });
   const [helper] = made.spec.initContainers;
   expect(variables(helper)["SLUICE_INPUTS"]).toBe(
-    "0\t/argo/inputs/artifacts\tfalse\n1\t/mainctrfs/data/sub\ttrue",
+    "0\t/argo/inputs/artifacts\tfalse\tin\n1\t/mainctrfs/data/sub\ttrue\tvol",
   );
   expect(helper?.["volumeMounts"]).toContainEqual({ name: "v", mountPath: "/mainctrfs/data" });
   const facts = JSON.parse(made.metadata.annotations["sluice.dev/outputs"] ?? "");
@@ -315,4 +315,67 @@ test("labels and annotations of a template win over those of the workflow for al
   const made = podFor({ ...task, podSpec: { ...task.podSpec, podMetadata } }, options) as MadePod;
   expect(made.metadata.labels).toMatchObject({ a: "t", b: "w", c: "t" });
   expect(made.metadata.annotations).toMatchObject({ x: "t", y: "w" });
+});
+
+test("a sidecar's command runs once: it is wrapped, and the main container is not", () => {
+  const made = pod("a", {
+    ...shell("true"),
+    sidecars: [
+      { name: "side", image: "s", command: ["serve"], args: ["-x"], mirrorVolumeMounts: true },
+      { name: "own", image: "s" },
+    ],
+  });
+  const [helper, side, own] = made.spec.initContainers;
+  expect(helper?.["name"]).toBe("sluice-init");
+  expect(side).toMatchObject({
+    command: ["/var/run/argo/busybox", "sh", "/argo/staging/sidecar"],
+    args: ["side", "", "serve", "-x"],
+    restartPolicy: "Always",
+  });
+  expect(side?.["mirrorVolumeMounts"]).toBeUndefined();
+  expect(own).toMatchObject({ name: "own", restartPolicy: "Always" });
+  expect(own?.["command"]).toBeUndefined();
+  expect(made.spec.containers[0]?.["command"]).toEqual(["/bin/sh", "-c", "true"]);
+  expect(made.metadata.annotations["sluice.dev/run"]).toBeUndefined();
+});
+
+test("podSpecPatch is for the pod of the reference: commands before they are wrapped, sidecars, init and wait", () => {
+  const patch = {
+    containers: [
+      { name: "main", image: "other", args: ["patched"] },
+      { name: "side", env: [{ name: "A", value: "b" }] },
+      { name: "wait", resources: { limits: { memory: "1Gi" } } },
+    ],
+    initContainers: [{ name: "init", resources: { limits: { memory: "2Gi" } } }],
+  };
+  const template = {
+    container: { image: "i", command: ["run"], args: ["x"] },
+    sidecars: [{ name: "side", image: "s" }],
+    podSpecPatch: JSON.stringify(patch),
+  };
+  const made = pod("a", template, { includeResult: true });
+  expect(made.spec.containers.map(({ name }) => name)).toEqual(["main"]);
+  expect(made.spec.containers[0]).toMatchObject({ image: "other", args: ["run", "patched"] });
+  expect(made.spec.containers[0]?.["command"]).toContain("/var/run/argo/busybox");
+  const [helper, side, ...others] = made.spec.initContainers;
+  expect(others).toEqual([]);
+  expect(helper).toMatchObject({
+    name: "sluice-init",
+    image: "sluice:1",
+    resources: { limits: { memory: "2Gi" } },
+  });
+  expect(variables(side)["A"]).toBe("b");
+  const bare = { ...template, container: { image: "i" } };
+  const task = taskSpec("a", bare, { includeResult: true });
+  expect(imagesWithoutCommand(task, options.labelPrefix)).toEqual(["other"]);
+});
+
+test("the helper asks for no more than the main container", () => {
+  const helperOf = (resources?: JsonObject) => {
+    const container = { ...shell("true").container, ...(resources && { resources }) };
+    return pod("a", { container }, { includeResult: true }).spec.initContainers[0]?.["resources"];
+  };
+  expect(helperOf()).toBeUndefined();
+  expect(helperOf({ requests: { cpu: "1", "nvidia.com/gpu": 1 }, limits: { memory: "64Mi" } }))
+    .toEqual({ requests: { cpu: "1" }, limits: { memory: "64Mi" } });
 });

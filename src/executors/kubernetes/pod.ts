@@ -5,41 +5,40 @@
  */
 import type { JsonObject } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
-import { planContainers } from "../container_plan.ts";
 import { needsWrapper } from "./needs_wrapper.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
-import { type PodOptions, PodParts } from "./pod_parts.ts";
-import { applyPodPatch } from "./pod_patch.ts";
-import { avoidHosts, copiedMembers, podDeadline, withoutUnmounted } from "./pod_settings.ts";
+import { HELPER_NAME, type PodOptions, PodParts } from "./pod_parts.ts";
+import { mergeObjects } from "./pod_patch.ts";
+import { planPod } from "./pod_plan.ts";
+import {
+  avoidHosts,
+  copiedMembers,
+  declaredVolumes,
+  objectsOf,
+  podDeadline,
+  withoutUnmounted,
+} from "./pod_settings.ts";
 
 /** Makes the pod. @throws {Error} when the template can't be a pod, with the reason */
 export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
-  const { template } = task;
-  const plan = planContainers(template);
+  const { containers: plan, added, helper, spec } = planPod(task, baseSpec(task, options));
   const mains = plan.filter(({ role }) => role === "main");
-  const wrapped = needsWrapper(task, options.labelPrefix);
-  const parts = new PodParts(task, options, wrapped);
-  const spec: JsonObject = {
-    restartPolicy: "Never",
-    ...copiedMembers(task),
-    ...podDeadline(task, options.now),
-    containers: mains.map((container) => parts.main(container, mains)),
-  };
-  const init = [
-    ...(wrapped ? [parts.helper(mains)] : []),
-    ...plan.filter(({ role }) => role === "init").map((container) => parts.plain(container)),
-    // Kubernetes ends these itself when the main containers have ended.
-    ...plan.filter(({ role }) => role === "sidecar").map((container) => ({
-      ...parts.plain(container),
-      restartPolicy: "Always",
-    })),
+  const parts = new PodParts(task, options, needsWrapper(task, options.labelPrefix));
+  spec["containers"] = [
+    ...mains.map((container) => parts.main(container, mains)),
+    ...added.main,
   ];
-  if (init.length > 0) spec["initContainers"] = init;
-  if (options.serviceAccount !== undefined && spec["serviceAccountName"] === undefined) {
-    spec["serviceAccountName"] = options.serviceAccount;
+  const init = [
+    ...plan.filter(({ role }) => role === "init").map((container) => parts.plain(container)),
+    ...added.init,
+    ...plan.filter(({ role }) => role === "sidecar").map((container) => parts.sidecar(container)),
+  ];
+  // Made last: it brings what the others turned out to need.
+  if (parts.needsHelper) {
+    init.unshift(mergeObjects(parts.helper(mains), { ...helper, name: HELPER_NAME }));
   }
-  avoidHosts(spec, task.avoidHosts ?? []);
-  const volumes = parts.volumes();
+  if (init.length > 0) spec["initContainers"] = init;
+  const volumes = [...objectsOf(spec["volumes"]), ...parts.volumes()];
   if (volumes.length > 0) spec["volumes"] = volumes;
   const pod: JsonObject = {
     apiVersion: "v1",
@@ -52,8 +51,23 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
     },
     spec,
   };
-  const patched = applyPodPatch(pod, task.podSpec.podSpecPatch);
-  return withoutUnmounted(applyPodPatch(patched, template.podSpecPatch), task);
+  return withoutUnmounted(pod, task);
+}
+
+/** Everything of the spec but containers, and volumes of our own. */
+function baseSpec(task: TaskSpec, options: PodOptions): JsonObject {
+  const spec: JsonObject = {
+    restartPolicy: "Never",
+    ...copiedMembers(task),
+    ...podDeadline(task, options.now),
+  };
+  if (options.serviceAccount !== undefined && spec["serviceAccountName"] === undefined) {
+    spec["serviceAccountName"] = options.serviceAccount;
+  }
+  avoidHosts(spec, task.avoidHosts ?? []);
+  const volumes = declaredVolumes(task);
+  if (volumes.length > 0) spec["volumes"] = volumes;
+  return spec;
 }
 
 function labels(task: TaskSpec, { instance, labelPrefix }: PodOptions): JsonObject {

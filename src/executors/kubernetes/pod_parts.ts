@@ -9,7 +9,14 @@ import { callbackFacts, inputsOf, outputFiles, volumeMountOf } from "./callback_
 import type { ImageCommand } from "./image_config.ts";
 import { CALLBACK_ANNOTATION, SIGNATURE_ANNOTATION } from "./pod_marks.ts";
 import { factsSignature, taskToken } from "./task_tokens.ts";
-import { INIT_SCRIPT, PROGRESS_FILE, RUN_SCRIPT, SCRIPTS_DIR, SHARED_DIR } from "./wrapper.ts";
+import {
+  INIT_SCRIPT,
+  PROGRESS_FILE,
+  RUN_SCRIPT,
+  SCRIPTS_DIR,
+  SHARED_DIR,
+  SIDECAR_SCRIPT,
+} from "./wrapper.ts";
 
 export interface PodOptions {
   /** Prefix of labels and annotations. */
@@ -35,6 +42,7 @@ export interface PodOptions {
 const SCRIPT_FILES = {
   run: "sluice.dev/run",
   init: "sluice.dev/init",
+  sidecar: "sluice.dev/sidecar",
   script: "sluice.dev/script",
 };
 
@@ -42,7 +50,7 @@ const SCRIPT_FILES = {
 const MAX_TEMPLATE_LENGTH = 100_000;
 
 /** Init container of our own; `init` may be a user's. */
-const HELPER_NAME = "sluice-init";
+export const HELPER_NAME = "sluice-init";
 /** Volumes of our own. */
 const SHARED_VOLUME = { name: "var-run-argo", emptyDir: {} };
 const INPUTS_VOLUME = { name: "input-artifacts", emptyDir: {} };
@@ -54,6 +62,7 @@ export class PodParts {
   readonly #options: PodOptions;
   readonly #wrapped: boolean;
   readonly #files = new Map<string, string>();
+  #wrapsSidecars = false;
 
   constructor(task: TaskSpec, options: PodOptions, wrapped: boolean) {
     this.#task = task;
@@ -61,10 +70,14 @@ export class PodParts {
     this.#wrapped = wrapped;
     if (!wrapped) return;
     this.#file("run", SCRIPT_FILES.run, RUN_SCRIPT);
-    this.#file("init", SCRIPT_FILES.init, INIT_SCRIPT);
     const facts = JSON.stringify(callbackFacts(task));
     this.annotations[CALLBACK_ANNOTATION] = facts;
     this.annotations[SIGNATURE_ANNOTATION] = factsSignature(options.secret, task.id, facts);
+  }
+
+  /** True when busybox must be brought, or input artifacts. */
+  get needsHelper(): boolean {
+    return this.#wrapped || this.#wrapsSidecars;
   }
 
   #file(name: string, annotation: string, text: string): string {
@@ -89,17 +102,36 @@ export class PodParts {
   }
 
   plain(container: PlannedContainer): JsonObject {
-    const { mirrorVolumeMounts: _mirror, ...spec } = container.spec;
     return {
-      ...(spec as JsonObject),
+      ...(container.spec as JsonObject),
       name: container.name,
       env: this.#environment(container, []),
     };
   }
 
+  /**
+   * A container that Kubernetes ends itself when the main containers have ended. It would also start it again when it
+   * has ended by itself; one whose command is known is wrapped, so that this runs once, as in the reference.
+   */
+  sidecar(container: PlannedContainer): JsonObject {
+    const made: JsonObject = { ...this.plain(container), restartPolicy: "Always" };
+    const { command = [], args = [], volumeMounts = [] } = container.spec;
+    if (command.length === 0) return made;
+    this.#wrapsSidecars = true;
+    const script = this.#file("sidecar", SCRIPT_FILES.sidecar, SIDECAR_SCRIPT);
+    const path = container.spec["terminationMessagePath"];
+    made["command"] = [`${SHARED_DIR}/busybox`, "sh", script];
+    made["args"] = [container.name, typeof path === "string" ? path : "", ...command, ...args];
+    made["volumeMounts"] = [
+      ...volumeMounts,
+      { name: SHARED_VOLUME.name, mountPath: SHARED_DIR },
+      { name: "argo-staging", mountPath: SCRIPTS_DIR, readOnly: true },
+    ];
+    return made;
+  }
+
   main(container: PlannedContainer, mains: readonly PlannedContainer[]): JsonObject {
-    const { dependencies: _dependencies, ...spec } = container.spec;
-    const made: JsonObject = { ...(spec as JsonObject), name: container.name };
+    const made: JsonObject = { ...(container.spec as JsonObject), name: container.name };
     const mounts: JsonObject[] = [...(container.spec.volumeMounts ?? [])];
     let args = container.spec.args ?? [];
     if (container.source !== undefined) {
@@ -190,7 +222,7 @@ export class PodParts {
       const folder = mount === undefined
         ? INPUTS_DIR
         : `/mainctrfs${path.slice(0, path.lastIndexOf("/"))}`;
-      return `${index}\t${folder}\t${artifact.optional === true}`;
+      return `${index}\t${folder}\t${artifact.optional === true}\t${artifact.name}`;
     });
     if (inputs.length > 0) mounts.push({ name: INPUTS_VOLUME.name, mountPath: INPUTS_DIR });
     if (lines.some((line) => line.includes("\t/mainctrfs"))) {
@@ -204,16 +236,13 @@ export class PodParts {
       ...(this.#options.helperPullPolicy !== undefined && {
         imagePullPolicy: this.#options.helperPullPolicy,
       }),
-      command: ["/bin/busybox", "sh", `${SCRIPTS_DIR}/init`],
+      command: ["/bin/busybox", "sh", this.#file("init", SCRIPT_FILES.init, INIT_SCRIPT)],
       env: variables({
         SLUICE_INPUTS: lines.join("\n"),
         ...this.#callback(),
       }),
       volumeMounts: mounts,
-      resources: {
-        requests: { cpu: "10m", memory: "16Mi" },
-        limits: { cpu: "500m", memory: "128Mi" },
-      },
+      ...helperResources(main?.spec.resources),
       securityContext: {
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
@@ -237,18 +266,10 @@ export class PodParts {
     ];
   }
 
+  /** Volumes of our own, for what the containers made so far need. */
   volumes(): JsonObject[] {
-    const { template, podSpec, workflow } = this.#task;
-    const volumes = [...(template.volumes ?? [])];
-    for (const volume of podSpec.volumes ?? []) {
-      if (!volumes.some((own) => own["name"] === volume["name"])) volumes.push(volume);
-    }
-    for (const claim of podSpec.volumeClaimTemplates ?? []) {
-      const name = isJsonObject(claim["metadata"]) ? String(claim["metadata"]["name"]) : "";
-      if (volumes.some((own) => own["name"] === name)) continue;
-      volumes.push({ name, persistentVolumeClaim: { claimName: `${workflow}-${name}` } });
-    }
-    if (this.#wrapped) volumes.push(SHARED_VOLUME);
+    const volumes: JsonObject[] = [];
+    if (this.needsHelper) volumes.push(SHARED_VOLUME);
     if (this.#wrapped && inputsOf(this.#task).length > 0) volumes.push(INPUTS_VOLUME);
     if (this.#files.size > 0) {
       volumes.push({
@@ -264,6 +285,22 @@ export class PodParts {
     }
     return volumes;
   }
+}
+
+/**
+ * What the main container asks for, the helper may use before it: so it passes the same limit ranges and quotas, and costs
+ * the pod nothing. Devices are left out.
+ */
+function helperResources(resources: JsonObject = {}): JsonObject {
+  const taken: JsonObject = {};
+  for (const member of ["requests", "limits"]) {
+    const amounts = resources[member];
+    const common = Object.entries(isJsonObject(amounts) ? amounts : {}).filter(([name]) =>
+      ["cpu", "memory", "ephemeral-storage"].includes(name)
+    );
+    if (common.length > 0) taken[member] = Object.fromEntries(common);
+  }
+  return Object.keys(taken).length === 0 ? {} : { resources: taken };
 }
 
 function variables(values: Record<string, string>): JsonObject[] {

@@ -6,9 +6,9 @@ import type { Json, JsonObject } from "../../base/json.ts";
 /** What tells the entries of a list apart, in the order of trying. */
 const KEYS = ["name", "mountPath", "containerPort", "ip", "key"];
 
-/** The pod with its spec patched. @throws {Error} when the patch is no object */
-export function applyPodPatch(pod: JsonObject, patch: string | undefined): JsonObject {
-  if (patch === undefined || patch.trim() === "") return pod;
+/** The pod's spec, patched. @throws {Error} when the patch is no object */
+export function applyPodPatch(spec: JsonObject, patch: string | undefined): JsonObject {
+  if (patch === undefined || patch.trim() === "") return spec;
   let read: Json;
   try {
     read = parse(patch) as Json;
@@ -16,18 +16,21 @@ export function applyPodPatch(pod: JsonObject, patch: string | undefined): JsonO
     throw new Error(`podSpecPatch is not JSON or YAML: ${String(error)}`);
   }
   if (!isJsonObject(read)) throw new Error("podSpecPatch is not an object");
-  return { ...pod, spec: mergePatch(pod["spec"] ?? {}, read) };
+  return mergeObjects(spec, read);
+}
+
+/** An object with what a patch says of its members. */
+export function mergeObjects(base: JsonObject, patch: JsonObject): JsonObject {
+  const merged: JsonObject = { ...base };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = mergePatch(merged[name] ?? null, value);
+  }
+  return merged;
 }
 
 function mergePatch(base: Json, patch: Json): Json {
-  if (isJsonObject(base) && isJsonObject(patch)) {
-    const merged: JsonObject = { ...base };
-    for (const [name, value] of Object.entries(patch)) {
-      if (value === null) delete merged[name];
-      else merged[name] = mergePatch(merged[name] ?? null, value);
-    }
-    return merged;
-  }
+  if (isJsonObject(base) && isJsonObject(patch)) return mergeObjects(base, patch);
   if (Array.isArray(base) && Array.isArray(patch)) return mergeLists(base, patch);
   return patch;
 }

@@ -43,6 +43,20 @@ function isUnset(member: string, value: Json): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
+/** Volumes of the template and of the workflow, the template first, and its claims. */
+export function declaredVolumes({ template, podSpec, workflow }: TaskSpec): JsonObject[] {
+  const volumes = [...(template.volumes ?? [])];
+  for (const volume of podSpec.volumes ?? []) {
+    if (!volumes.some((own) => own["name"] === volume["name"])) volumes.push(volume);
+  }
+  for (const claim of podSpec.volumeClaimTemplates ?? []) {
+    const name = isJsonObject(claim["metadata"]) ? String(claim["metadata"]["name"]) : "";
+    if (volumes.some((own) => own["name"] === name)) continue;
+    volumes.push({ name, persistentVolumeClaim: { claimName: `${workflow}-${name}` } });
+  }
+  return volumes;
+}
+
 /** The time that is left, in whole seconds. */
 export function podDeadline({ deadline: at }: TaskSpec, now: number): JsonObject {
   return at === undefined
@@ -101,6 +115,7 @@ function nameOf(value: unknown): string {
   return isJsonObject(value) ? String(value["name"]) : "";
 }
 
-function objectsOf(...lists: (Json | undefined)[]): JsonObject[] {
+/** The objects in lists. */
+export function objectsOf(...lists: (Json | undefined)[]): JsonObject[] {
   return lists.flatMap((list) => Array.isArray(list) ? list.filter(isJsonObject) : []);
 }

@@ -48,7 +48,7 @@ export class RunningTask {
       this.#reportStarted(pod);
       return;
     }
-    const message = pendingMessage(pod);
+    const message = pendingMessage(pod, this.task);
     if (message === undefined || message === this.#pending) return;
     this.#pending = message;
     this.report({ type: "task-pending", task: this.task.id, message });

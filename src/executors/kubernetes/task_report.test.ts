@@ -53,6 +53,16 @@ test("outputsFromReport() puts values at their parameters and artifacts", async 
   });
 });
 
+test("a path that is no file is told, whatever the default", async () => {
+  const parameters = [{ name: "p", valueFrom: { path: "/p", default: "d" } }];
+  expect(await outputsFromReport(await report({ "n.0": "" }), { outputs: { parameters } })).toEqual(
+    {
+      outputs: {},
+      fault: 'Cannot read output parameter "p": /p is not a file',
+    },
+  );
+});
+
 test("outputsFromReport() says what is missing", async () => {
   const parameters = [{ name: "p", valueFrom: { path: "/p" } }];
   expect((await outputsFromReport(await report({}), { outputs: { parameters } })).fault).toBe(

@@ -1,4 +1,7 @@
-/** What the wrapper in a pod sends home: a tar of `result`, `p.<index>` per parameter, `a.<index>` per artifact. */
+/**
+ * What the wrapper in a pod sends home: a tar of `result`, `p.<index>` per parameter, `n.<index>` for one whose path is no
+ * file, `a.<index>` per artifact.
+ */
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { unpackTar } from "modern-tar";
@@ -63,14 +66,16 @@ export async function outputsFromReport(
     if (content !== undefined && content.length <= MAX_PARAMETER_BYTES) {
       return [{ ...parameter, value: trimNewline(Buffer.from(content).toString()) }];
     }
-    if (content === undefined && fallback !== undefined) {
+    const isOdd = files.has(`n.${index}`);
+    if (content === undefined && !isOdd && fallback !== undefined) {
       return [{ ...parameter, value: trimNewline(fallback) }];
     }
-    fault ??= `Cannot read output parameter "${parameter.name}": ${path} ${
-      content === undefined
-        ? "does not exist and there is no default"
-        : `has more than ${MAX_PARAMETER_BYTES} bytes`
-    }`;
+    const whyNot = isOdd
+      ? "is not a file"
+      : content === undefined
+      ? "does not exist and there is no default"
+      : `has more than ${MAX_PARAMETER_BYTES} bytes`;
+    fault ??= `Cannot read output parameter "${parameter.name}": ${path} ${whyNot}`;
     return [];
   });
   if (parameters.length > 0) outputs.parameters = parameters;

@@ -17,10 +17,39 @@ export const MESSAGE_PREFIX = "sluice:";
 const MAX_MESSAGE_BYTES = 4096;
 
 /**
+ * Ends with 64 when there is no command "$1", and says so in the words of the reference. Its parameters: where the message
+ * goes, and the command.
+ */
+const FIND_COMMAND = `_s_find() {
+  _se=
+  case $2 in
+    */*)
+      if [ ! -e "$2" ]; then _se="stat $2: no such file or directory"
+      elif [ -d "$2" ]; then _se="is a directory"
+      elif [ ! -x "$2" ]; then _se="permission denied"
+      fi ;;
+    *)
+      _se='executable file not found in $PATH'
+      _si=$IFS; IFS=:
+      for _sf in $PATH; do
+        if [ -f "$_sf/$2" ] && [ -x "$_sf/$2" ]; then _se=; break; fi
+      done
+      IFS=$_si ;;
+  esac
+  [ -n "$_se" ] || return 0
+  _se="failed to find name in PATH: exec: \\"$2\\": $_se"
+  echo "$_se" >&2
+  printf %s "$_se" >"$1"
+  return 1
+}
+`;
+
+/**
  * Runs "$@" as process 1's child: waits for what it depends on, keeps stdout besides passing it on, hands SIGTERM over,
  * and reports. Variables: SLUICE_NAME, SLUICE_AFTER (names), SLUICE_RETRIES, SLUICE_RETRY_WAIT, SLUICE_KEEP_STDOUT,
  * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_HOST, SLUICE_PORT,
  * SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN, ARGO_PROGRESS_FILE (told once a second at first, later each five). Its own begin with `_s`, since a name that the user's environment has would change there.
+ * Exit 64: there is no such command.
  * Requests go by nc: busybox' wget can't send binary data. The pipe `hold` keeps the sending side open until the answer
  * is there, which servers expect. Exit 65: the outputs could not be brought home.
  */
@@ -29,7 +58,7 @@ _ss=${SHARED_DIR}/ctr
 _sd=$_ss/$SLUICE_NAME
 _sr=$_sd/report
 $_sb mkdir -p "$_sr"
-_s_end() {
+${FIND_COMMAND}_s_end() {
   echo "$1" >"$_sd/exitcode"
   for _sf in "$_ss/wait.$SLUICE_NAME."*; do [ ! -p "$_sf" ] || echo 1<>"$_sf"; done
   exit "$1"
@@ -43,6 +72,7 @@ for _sn in $SLUICE_AFTER; do
   _sc=$($_sb cat "$_ss/$_sn/exitcode")
   [ "$_sc" = 0 ] || _s_end "$_sc"
 done
+_s_find "\${SLUICE_MESSAGE_PATH:-/dev/termination-log}" "$1" || _s_end 64
 _sp=
 trap '[ -n "$_sp" ] && kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
 _s_exec() {
@@ -119,7 +149,10 @@ done
 [ -z "$SLUICE_KEEP_STDOUT" ] || $_sb tail -c 262148 "$_sd/stdout" >"$_sr/result"
 _sw=$(printf '\\t')
 echo "$SLUICE_FILES" | while IFS="$_sw" read -r _si _sf; do
-  [ -n "$_si" ] && [ -f "$_sf" ] && $_sb head -c 1048577 "$_sf" >"$_sr/p.$_si"
+  [ -n "$_si" ] || continue
+  if [ -f "$_sf" ]; then $_sb head -c 1048577 "$_sf" >"$_sr/p.$_si"
+  elif [ -e "$_sf" ]; then : >"$_sr/n.$_si"
+  fi
 done
 echo "$SLUICE_ARTIFACTS" | while IFS="$_sw" read -r _si _sf; do
   [ -n "$_si" ] || continue
@@ -151,35 +184,78 @@ _s_end "$_sc"
 `;
 
 /**
- * Brings busybox, and input artifacts into their volume. Variables: SLUICE_INPUTS (lines: index, tab, folder to unpack in,
- * tab, optional), SLUICE_HOST, SLUICE_PORT, SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN.
+ * Runs a sidecar's command once. The cluster starts a sidecar again whenever it ends, and the main containers only when all
+ * sidecars run. So it stays after the command, until it is told to end; a failure it tells by ending with the command's exit
+ * code, and stays when it is started again. Parameters: the container's name, its termination message path, the command.
+ */
+export const SIDECAR_SCRIPT = `_sb=${SHARED_DIR}/busybox
+_sd=${SHARED_DIR}/ctr/sidecar.$1
+_sm=\${2:-/dev/termination-log}
+shift 2
+${FIND_COMMAND}_sp=
+_sx=
+trap '_sx=1; [ -z "$_sp" ] || kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
+if $_sb mkdir "$_sd" 2>/dev/null; then
+  _s_find "$_sm" "$1" || exit 64
+  $_sb env "$@" &
+  _sp=$!
+  wait "$_sp"; _sc=$?
+  while kill -0 "$_sp" 2>/dev/null; do wait "$_sp"; _sc=$?; done
+  _sp=
+  if [ "$_sc" != 0 ] || [ -n "$_sx" ]; then exit "$_sc"; fi
+fi
+[ -z "$_sx" ] || exit 0
+$_sb sleep 2147483647 &
+_sp=$!
+wait "$_sp"
+exit 0
+`;
+
+/**
+ * Brings busybox, and input artifacts into their volume. Variables: SLUICE_INPUTS (lines: index, folder to unpack in,
+ * optional, name, with tabs between), SLUICE_HOST, SLUICE_PORT, SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN. wget keeps no body of
+ * an error, so that is asked for once more, by nc.
  */
 export const INIT_SCRIPT = `set -e
 B=/bin/busybox
+D=${SHARED_DIR}
 message=/dev/termination-log
-$B cp $B ${SHARED_DIR}/busybox
+$B cp $B $D/busybox
 # Containers may run as different users.
-$B mkdir -p -m 1777 ${SHARED_DIR}/ctr
+$B mkdir -p -m 1777 $D/ctr
 tab=$(printf '\\t')
-echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional; do
+fail() { printf 'input artifact %s failed to load: %s' "$name" "$1" >$message; exit 1; }
+reason() {
+  $B rm -f $D/hold; $B mkfifo $D/hold
+  {
+    printf 'GET %s HTTP/1.0\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n' "$path" "$SLUICE_HOST" "$SLUICE_TOKEN"
+    printf 'X-Sluice-Task: %s\\r\\n\\r\\n' "$SLUICE_TASK"; $B cat $D/hold
+  } | { $B nc "$SLUICE_HOST" "$SLUICE_PORT" 2>/dev/null | $B sed '1,/^\\r*$/d' | $B head -c 1000; : >$D/hold; }
+}
+echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional name; do
   [ -n "$index" ] || continue
-  if [ -z "$SLUICE_HOST" ]; then printf 'pods fetch artifacts by plain http only' >$message; exit 1; fi
+  [ -n "$SLUICE_HOST" ] || fail 'pods fetch artifacts by plain http only'
   $B mkdir -p "$folder"
+  path=$SLUICE_PATH/inputs/$index
   n=0
-  until $B wget -q -S -O ${SHARED_DIR}/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" \\
-    --header "X-Sluice-Task: $SLUICE_TASK" "http://$SLUICE_HOST:$SLUICE_PORT$SLUICE_PATH/inputs/$index" \\
-    2>${SHARED_DIR}/wget.log; do
-    if $B grep -q "HTTP/1.1 404" ${SHARED_DIR}/wget.log; then
-      [ "$optional" = true ] && continue 2
-      printf 'input artifact does not exist in its repository' >$message; exit 1
-    fi
+  until $B wget -q -S -O $D/input.tar --header "Authorization: Bearer $SLUICE_TOKEN" \\
+    --header "X-Sluice-Task: $SLUICE_TASK" "http://$SLUICE_HOST:$SLUICE_PORT$path" 2>$D/wget.log; do
+    status=$($B sed -n 's,^.*HTTP/1\\.[01] \\([0-9]*\\).*$,\\1,p' $D/wget.log | $B tail -n 1)
+    case $status in
+      404) [ "$optional" = true ] && continue 2; fail 'it does not exist in its repository' ;;
+      408 | 429) ;;
+      4*) fail "$(reason || true)" ;;
+    esac
     n=$((n + 1))
     if [ "$n" -ge 10 ]; then
-      { printf 'cannot fetch an input artifact: '; $B tail -c 300 ${SHARED_DIR}/wget.log; } >$message; exit 1
+      case $status in
+        '') fail "$($B tail -c 300 $D/wget.log)" ;;
+        *) fail "$(reason || true)" ;;
+      esac
     fi
     $B sleep $((n < 5 ? n : 5))
   done
-  $B tar -xf ${SHARED_DIR}/input.tar -C "$folder"
-  $B rm -f ${SHARED_DIR}/input.tar
+  $B tar -xf $D/input.tar -C "$folder"
+  $B rm -f $D/input.tar
 done
 `;

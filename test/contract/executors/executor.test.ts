@@ -251,6 +251,29 @@ function describeExecutor(
       expect(outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "1\n2" } });
     });
 
+    test("a sidecar's command runs once, also when it ends before the main container", async () => {
+      const mounts = { volumeMounts: [{ name: "v", mountPath: "/shared" }] };
+      const box = (name: string, text: string) => ({
+        name,
+        image: "localhost/box:1",
+        command: ["/bin/sh", "-c", text],
+        ...mounts,
+      });
+      const template = (exit: number) => ({
+        container: box("main", "sleep 2; cat /shared/f"),
+        sidecars: [box("side", `echo x >> /shared/f; exit ${exit}`)],
+        volumes: [{ name: "v", emptyDir: {} }],
+      });
+      const { outcome } = await run(taskSpec("once", template(0), { includeResult: true }));
+      expect(outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "x" } });
+      const failed = await run(taskSpec("fails", template(7), { includeResult: true }));
+      expect(failed.outcome).toMatchObject({
+        phase: "Failed",
+        message: "side: Error (exit code 7)",
+        outputs: { result: "x", exitCode: "0" },
+      });
+    });
+
     test("a failed init container is an error and nothing else runs", async () => {
       const template = {
         ...shell("echo never"),
