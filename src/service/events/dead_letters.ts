@@ -6,6 +6,7 @@ import { invalid } from "../../base/problem.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MANIFEST_RESOURCES } from "../kinds.ts";
+import { findManifest } from "../manifests/reads.ts";
 
 const { resource } = MANIFEST_RESOURCES.Subscription;
 const MAX_PAGE = 500;
@@ -13,7 +14,9 @@ const MAX_IDS = 1_000;
 
 /**
  * The newest ones first.
+ *
  * @param limit 0 asks for the most that an answer holds, 500
+ * @throws {Problem} NotFound without such a subscription
  */
 export async function listDeadLetters(
   deps: ServiceDeps,
@@ -32,6 +35,7 @@ export async function listDeadLetters(
  *
  * @param ids which ones; empty: all
  * @returns how many there were
+ * @throws {Problem} NotFound without such a subscription
  */
 export async function replayDeadLetters(
   deps: ServiceDeps,
@@ -51,13 +55,20 @@ export async function replayDeadLetters(
   return chosen.length;
 }
 
-/** Also those of a subscription that was deleted since. */
+/**
+ * Also those of a subscription that was deleted since.
+ * @throws {Problem} NotFound when there is neither a letter nor a subscription: an empty list would hide a wrong name
+ */
 async function readLetters(
-  { workflows }: ServiceDeps,
+  deps: ServiceDeps,
   namespace: string,
   name: string,
 ): Promise<DeadLetter[]> {
-  return deadLettersOf(await workflows.actors.load(deadLettersId(namespace, name)));
+  const letters = deadLettersOf(
+    await deps.workflows.actors.load(deadLettersId(namespace, name)),
+  );
+  if (letters.length === 0) await findManifest(deps, "Subscription", namespace, name);
+  return letters;
 }
 
 async function requireRight(
