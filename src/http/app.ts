@@ -8,7 +8,7 @@ import type { AppDeps } from "./deps.ts";
 import { mountDescription } from "./api_description.ts";
 import { completeAnswer, type RequestEnv, wrapRoutes } from "./every_request.ts";
 import { mountProbes } from "./probes.ts";
-import { asProblem, noSuchRoute, problemResponse } from "./problems.ts";
+import { asProblem, noGrpc, noSuchRoute, problemResponse } from "./problems.ts";
 import { rawTarget } from "./request_path.ts";
 import { requestMetrics } from "./request_metrics.ts";
 import type { Route } from "./route.ts";
@@ -36,6 +36,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   refuseOtherMethods(app, routes);
   app.notFound((c) => {
     const { path } = c.env.target;
+    if (c.req.header("content-type")?.startsWith("application/grpc") === true) return noGrpc();
     if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
     return missingPage !== undefined && c.req.header("accept")?.includes("text/html") === true
       ? missingPage(c)

@@ -24,6 +24,21 @@ export function noSuchRoute(): Problem {
   return new Problem(ProblemCode.Unimplemented, "Not Implemented");
 }
 
+/**
+ * The answer to a gRPC call, in the form in which gRPC clients show the message. The `argo` client speaks gRPC unless it
+ * is told otherwise, and would else print only that it got an unexpected 404.
+ */
+export function noGrpc(): Response {
+  const message = "This server speaks HTTP with JSON, no gRPC: set ARGO_HTTP1=true";
+  return new Response(null, {
+    headers: {
+      "content-type": "application/grpc",
+      "grpc-status": String(ProblemCode.Unimplemented),
+      "grpc-message": message,
+    },
+  });
+}
+
 /** Anything that was thrown as a problem. The caller sees no details of a defect. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
