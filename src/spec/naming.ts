@@ -51,6 +51,11 @@ export function completedLabel(naming: Pick<Naming, "labelPrefix">): string {
   return ownNames(naming).completed;
 }
 
+/** Label: the phase of a workflow. */
+export function phaseLabel(naming: Pick<Naming, "labelPrefix">): string {
+  return ownNames(naming).phase;
+}
+
 /** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */
 export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}workflow-archiving-status`;

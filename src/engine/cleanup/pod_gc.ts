@@ -1,5 +1,6 @@
 /** Which finished tasks the label selector of `podGC` chooses, by the labels of their pods. */
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { completedLabel } from "../../spec/naming.ts";
 import { type LabelTerm, matchesLabels } from "../scope/expressions.ts";
 import type { TaskSpec } from "../effect.ts";
 import { executedSpec } from "../state.ts";
@@ -18,12 +19,11 @@ export function isChosenByPodGc(turn: Turn, findTask: () => TaskSpec): boolean {
   const terms = termsOf(podGC?.labelSelector ?? {});
   if (terms.length === 0) return true;
   const { template, podSpec, workflow } = findTask();
-  const { labelPrefix } = turn.env;
   return matchesLabels(terms, {
     ...podLabels(template.metadata),
     ...podLabels(podSpec.podMetadata),
-    [`${labelPrefix}workflow`]: workflow,
-    [`${labelPrefix}completed`]: "true",
+    [`${turn.env.labelPrefix}workflow`]: workflow,
+    [completedLabel(turn.env)]: "true",
   });
 }
 

@@ -3,6 +3,7 @@
  * stored.
  */
 import { isJsonObject } from "../../base/json.ts";
+import { ownNames } from "../../spec/naming.ts";
 import { encodePart, indexEntry } from "../codec.ts";
 import type { Effect } from "../effect.ts";
 import type { IndexEntry } from "../index_entry.ts";
@@ -28,7 +29,8 @@ export interface PutAside {
 
 /** What has to be stored and done. @param parts As they are stored; they may be damaged. */
 export function putAside(parts: Record<string, string>, reason: string, known: Known): PutAside {
-  const { namespace, name, now, labelPrefix } = known;
+  const { namespace, name, now } = known;
+  const names = ownNames(known);
   const found = readHeader(parts["h"]);
   const metadata = { ...found?.metadata, namespace, name };
   const { closing: _closing, isCut: _isCut, lock: _lock, ...rest } = found ?? {};
@@ -40,8 +42,8 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
       ...metadata,
       labels: {
         ...metadata.labels,
-        [`${labelPrefix}phase`]: "Error",
-        [`${labelPrefix}completed`]: "true",
+        [names.phase]: "Error",
+        [names.completed]: "true",
       },
     },
     ...ASIDE,

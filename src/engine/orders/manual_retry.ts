@@ -4,6 +4,7 @@
  */
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
+import { archivingStatusLabel, completedLabel } from "../../spec/naming.ts";
 import {
   cancelTask,
   dropNode,
@@ -158,10 +159,9 @@ const ACTIONS: Readonly<
 
 function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   const { header, specs, pending } = turn.state;
-  const { labelPrefix } = turn.env;
   const labels = { ...header.metadata.labels };
-  delete labels[`${labelPrefix}completed`];
-  delete labels[`${labelPrefix}workflow-archiving-status`];
+  delete labels[completedLabel(turn.env)];
+  delete labels[archivingStatusLabel(turn.env)];
   header.metadata = { ...header.metadata, labels };
   header.message = undefined;
   delete header.stopMessage;

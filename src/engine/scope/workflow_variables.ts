@@ -4,6 +4,7 @@
  */
 import type { Json } from "../../base/json.ts";
 import type { Parameter } from "../../spec/manifest.ts";
+import { scheduledTimeAnnotation } from "../../spec/naming.ts";
 import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
 import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
@@ -64,7 +65,7 @@ function findGlobal(turn: Turn, name: string, options: GlobalScopeOptions): Json
     case "duration":
       return duration(turn).toFixed(6);
     case "scheduledTime":
-      return metadata.annotations?.[`${turn.env.labelPrefix}scheduled-time`];
+      return metadata.annotations?.[scheduledTimeAnnotation(turn.env)];
     case "status":
       return options.hasEnd === true ? endPhase(turn) : undefined;
     case "failures":

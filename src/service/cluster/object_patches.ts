@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Workflow, WorkflowSpec } from "../../spec/manifest.ts";
+import { ownNames } from "../../spec/naming.ts";
 import { type ObjectFacts, RUN_ANNOTATION, type RunNote, switchText } from "./object_facts.ts";
 
 type Operation =
@@ -107,7 +108,8 @@ export function endPatch(
   facts: ObjectFacts,
   end: { phase: "Failed" | "Error"; message: string; at: string; labelPrefix: string },
 ): JsonObject[] {
-  const { phase, message, at, labelPrefix } = end;
+  const { phase, message, at } = end;
+  const names = ownNames(end);
   const status: JsonObject = {
     phase,
     message,
@@ -119,8 +121,8 @@ export function endPatch(
     ...head(facts),
     { op: "add", path: "/status", value: status },
     ...setAll("/metadata/labels", facts.hasLabels, {
-      [`${labelPrefix}phase`]: phase,
-      [`${labelPrefix}completed`]: "true",
+      [names.phase]: phase,
+      [names.completed]: "true",
     }),
   ] as unknown as JsonObject[];
 }

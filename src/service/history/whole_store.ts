@@ -14,7 +14,12 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL } from "../../spec/manifest.ts";
-import { archivingStatusLabel, completedLabel, type Naming } from "../../spec/naming.ts";
+import {
+  archivingStatusLabel,
+  completedLabel,
+  type Naming,
+  phaseLabel,
+} from "../../spec/naming.ts";
 import { continueAfter, matchesEntry, parseContinue } from "../../store/list_query.ts";
 import type {
   ActorId,
@@ -279,6 +284,6 @@ function isOfLive({ key, operator, values }: LabelTerm, naming: Naming): boolean
     return operator === "!exists" ||
       (isTrue ? operator === "!=" || operator === "notin" : operator === "=" || operator === "in");
   }
-  if (key !== `${naming.labelPrefix}phase`) return false;
+  if (key !== phaseLabel(naming)) return false;
   return (operator === "=" || operator === "in") && !values.some((one) => ENDED.includes(one));
 }

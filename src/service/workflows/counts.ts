@@ -6,7 +6,7 @@ import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { type LabelTerm, matchesLabels } from "../../expr/selectors/label_selector.ts";
-import type { Naming } from "../../spec/naming.ts";
+import { type Naming, phaseLabel } from "../../spec/naming.ts";
 import type { IndexEntry, ListQuery, Store } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -90,10 +90,6 @@ function plainOf(query: ListQuery, naming: Naming): Plain | undefined {
   if (Object.keys(filters).length > 0) return undefined;
   if (labels.some(({ key }) => key !== phaseLabel(naming))) return undefined;
   return { namespace, createdAfter, ofPhase: labels };
-}
-
-function phaseLabel({ labelPrefix }: Naming): string {
-  return `${labelPrefix}phase`;
 }
 
 /** Answers from the store's order and the rollups of the archive; undefined when they cannot. */

@@ -7,7 +7,7 @@
  * (`texts/short_texts.ts`).
  */
 import { BoundedCache } from "../../base/bounded_cache.ts";
-import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+import { completedLabel, phaseLabel, STANDARD_NAMING } from "../../spec/naming.ts";
 import {
   ALL_TERM,
   drivingTerms,
@@ -62,7 +62,7 @@ export function refile(before: Filing, now: Filing): Refiling {
   return refiling;
 }
 
-const PHASE_LABEL = `${STANDARD_NAMING.labelPrefix}phase`;
+const PHASE_LABEL = phaseLabel(STANDARD_NAMING);
 const COMPLETED_LABEL = completedLabel(STANDARD_NAMING);
 /** What the label says that tells whether a workflow of a phase has ended; undefined if neither label is there. */
 const USUAL: ReadonlyMap<string, string | undefined> = new Map([
