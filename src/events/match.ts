@@ -22,7 +22,7 @@ import {
   type WorkflowEventBinding,
   type WorkflowTemplate,
 } from "../spec/manifest.ts";
-import type { Naming } from "../spec/naming.ts";
+import { type Naming, templateLabel } from "../spec/naming.ts";
 
 /** A call back to steps that wait. */
 export interface CallbackRequest {
@@ -67,7 +67,7 @@ export class BoundEvent {
    * The workflow to submit.
    *
    * @param template the one that `submit.workflowTemplateRef` names
-   * @param labelPrefix prefix of the labels that say where the workflow comes from
+   * @param naming names of the labels that say where the workflow comes from
    * @param nameOf makes the name from a base: the template's name, unless the binding gives its own. Derive it from
    * event and binding, so that a repeat gives the same name
    * @returns undefined when the binding submits nothing
@@ -75,7 +75,7 @@ export class BoundEvent {
    */
   submission(
     template: WorkflowTemplate,
-    { labelPrefix }: Pick<Naming, "labelPrefix">,
+    naming: Pick<Naming, "labelPrefix">,
     nameOf: (base: string, isOwn: boolean) => string,
   ): Workflow | undefined {
     const { submit } = this.#binding.spec;
@@ -92,12 +92,11 @@ export class BoundEvent {
       generateName,
       name: name || nameOf(generateName, ownBase !== ""),
     };
-    const templateLabel = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
     metadata.labels = {
-      [labelPrefix + templateLabel]: templateName,
+      [templateLabel(naming, clusterScope === true)]: templateName,
       ...template.spec.workflowMetadata?.labels,
       ...this.#texts("label", own.labels),
-      [`${labelPrefix}workflow-event-binding`]: this.#binding.metadata.name ?? "",
+      [`${naming.labelPrefix}workflow-event-binding`]: this.#binding.metadata.name ?? "",
     };
     const annotations = {
       ...template.spec.workflowMetadata?.annotations,

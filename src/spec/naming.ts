@@ -56,6 +56,14 @@ export function phaseLabel(naming: Pick<Naming, "labelPrefix">): string {
   return ownNames(naming).phase;
 }
 
+/** Label of workflows that were made from a template, or from a cluster template: its name. */
+export function templateLabel(
+  { labelPrefix }: Pick<Naming, "labelPrefix">,
+  isCluster: boolean,
+): string {
+  return `${labelPrefix}${isCluster ? "cluster-workflow-template" : "workflow-template"}`;
+}
+
 /** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */
 export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}workflow-archiving-status`;

@@ -84,7 +84,7 @@ export async function createService(
     checks: createCheckThread(),
     counts: new KnownCounts(clock),
     olderWaits: new OlderWaits({ store: history?.live ?? store, host, clock, log }),
-    estimates: new DurationEstimates(store, clock, naming.labelPrefix),
+    estimates: new DurationEstimates(store, clock, naming),
     traces: context.traces,
     logs: executor,
     artifacts,

@@ -184,7 +184,7 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
       base: options.publicUrl ?? "http://localhost",
       clock: shared.clock,
     }),
-    estimates: new DurationEstimates(store, shared.clock, STANDARD_NAMING.labelPrefix),
+    estimates: new DurationEstimates(store, shared.clock, STANDARD_NAMING),
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     ...(options.callerOf === undefined ? {} : { callerOf: options.callerOf }),
   };

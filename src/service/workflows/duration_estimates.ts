@@ -2,6 +2,7 @@
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Workflow } from "../../spec/manifest.ts";
+import { cronLabel, type Naming, templateLabel } from "../../spec/naming.ts";
 import type { Store } from "../../store/port.ts";
 
 /** How long an answer is used again, ms, so that a burst of submissions asks the store once: all shards look. */
@@ -25,28 +26,28 @@ interface Estimate {
 export class DurationEstimates {
   readonly #query: Store["query"];
   readonly #clock: Clock;
-  readonly #labelPrefix: string;
+  readonly #naming: Naming;
   readonly #kept = new BoundedCache<string, Estimate>(MAX_KEPT);
 
-  constructor({ query }: Store, clock: Clock, labelPrefix: string) {
+  constructor({ query }: Store, clock: Clock, naming: Naming) {
     this.#query = query;
     this.#clock = clock;
-    this.#labelPrefix = labelPrefix;
+    this.#naming = naming;
   }
 
   /** Expected seconds; undefined when nothing is known, or the store can't be asked. Never rejects. */
   of(namespace: string, { metadata, spec }: Workflow): Estimate["seconds"] {
-    const cron = metadata.labels?.[`${this.#labelPrefix}cron-workflow`];
+    const ofCron = cronLabel(this.#naming);
+    const cron = metadata.labels?.[ofCron];
     const { name = "", clusterScope } = spec.workflowTemplateRef ?? {};
-    const kind = clusterScope === true ? "cluster-workflow-template" : "workflow-template";
-    const label = cron === undefined ? kind : "cron-workflow";
+    const label = cron === undefined ? templateLabel(this.#naming, clusterScope === true) : ofCron;
     const value = cron ?? name;
     if (value === "") return undefined;
     const key = `${namespace}/${label}/${value}`;
     const now = this.#clock.monotonic();
     const kept = this.#kept.get(key);
     if (kept !== undefined && now < kept.until) return kept.seconds;
-    const seconds = this.#ask(namespace, `${this.#labelPrefix}${label}`, value);
+    const seconds = this.#ask(namespace, label, value);
     const estimate = this.#kept.set(key, { until: now + UNKNOWN_MS, seconds });
     void seconds.then((known) => {
       estimate.seconds = known;

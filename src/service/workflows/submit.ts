@@ -17,7 +17,12 @@ import {
   type WorkflowSpec,
   type WorkflowTemplate,
 } from "../../spec/manifest.ts";
-import { cronLabel, type Naming, scheduledTimeAnnotation } from "../../spec/naming.ts";
+import {
+  cronLabel,
+  type Naming,
+  scheduledTimeAnnotation,
+  templateLabel,
+} from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { ownedBy } from "../../events/cron.ts";
@@ -210,11 +215,12 @@ async function readSource(
       if (access !== undefined) await access;
       const stored = given ?? await findManifest(deps, kind, place, resourceName);
       const template = manifestObject<WorkflowTemplate>(stored);
-      const { labelPrefix } = deps.settings.naming;
+      const { naming } = deps.settings;
+      const { labelPrefix } = naming;
       const before = sources.get(template);
       if (before?.place === place && before.labelPrefix === labelPrefix) return before;
       const source = {
-        workflow: freezeAll(workflowFromTemplate(resourceName, isCluster, labelPrefix)),
+        workflow: freezeAll(workflowFromTemplate(resourceName, isCluster, naming)),
         artifacts: template.spec.arguments?.artifacts ?? [],
         known: reachedAlone(`${kind}/${place}/${resourceName}`, template),
         place,
@@ -232,12 +238,11 @@ async function readSource(
 }
 
 /** A workflow that refers to a template. */
-function workflowFromTemplate(name: string, clusterScope: boolean, labelPrefix: string): Workflow {
-  const label = clusterScope ? "cluster-workflow-template" : "workflow-template";
+function workflowFromTemplate(name: string, clusterScope: boolean, naming: Naming): Workflow {
   return {
     metadata: {
       generateName: `${name}-`,
-      labels: { [`${labelPrefix}${label}`]: name },
+      labels: { [templateLabel(naming, clusterScope)]: name },
     },
     spec: {
       arguments: {},

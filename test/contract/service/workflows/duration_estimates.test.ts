@@ -33,11 +33,7 @@ function made(spec: Workflow["spec"], labels: Record<string, string> = {}): Work
 test("of() tells what the last success from the same template took", async () => {
   const instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
   const clock = new ManualClock();
-  const estimates = new DurationEstimates(
-    instance.service.store,
-    clock,
-    STANDARD_NAMING.labelPrefix,
-  );
+  const estimates = new DurationEstimates(instance.service.store, clock, STANDARD_NAMING);
   await instance.seed([
     ran("1", "workflow-template", 1, 100),
     ran("2", "workflow-template", 5, 42),
