@@ -2,6 +2,7 @@
 import { isJsonObject } from "../base/json.ts";
 import { parseOrUndefined } from "../base/json_text.ts";
 import type { ConfigMap } from "../spec/manifest.ts";
+import { configMapTypeLabel } from "../spec/naming.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { ManifestStore } from "../store/manifest_port.ts";
 
@@ -19,7 +20,7 @@ export async function saveMemo(
   const { namespace, configMap: name } = memo;
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const stored = await manifests.get("ConfigMap", namespace, name);
-    const labels = stored?.labels ?? { [`${labelPrefix}configmap-type`]: "Cache" };
+    const labels = stored?.labels ?? { [configMapTypeLabel({ labelPrefix })]: "Cache" };
     const known = stored && parseOrUndefined(stored.text);
     // One that cannot be read is made anew: it is a cache.
     const object: ConfigMap = isJsonObject(known) ? known as unknown as ConfigMap : {

@@ -23,7 +23,7 @@ import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/scope/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
 import type { ConfigMap, ManifestKind, Workflow } from "../spec/manifest.ts";
-import { type Naming, STANDARD_NAMING } from "../spec/naming.ts";
+import { configMapTypeLabel, type Naming, STANDARD_NAMING } from "../spec/naming.ts";
 import { type Job, ruleOf, taskOutcome, type TaskRule } from "./task_rule.ts";
 
 /** Namespace of everything in a simulation. */
@@ -279,7 +279,7 @@ export class Simulation {
         this.#manifests.set(key, {
           metadata: {
             name: effect.configMap,
-            labels: { [`${this.#naming.labelPrefix}configmap-type`]: "Cache" },
+            labels: { [configMapTypeLabel(this.#naming)]: "Cache" },
           },
           data: { ...known?.data, [effect.key]: effect.entry },
         });

@@ -64,6 +64,11 @@ export function templateLabel(
   return `${labelPrefix}${isCluster ? "cluster-workflow-template" : "workflow-template"}`;
 }
 
+/** Label of ConfigMaps that workflows use: "Parameter" for values, "Cache" for memoized outputs. */
+export function configMapTypeLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}configmap-type`;
+}
+
 /** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */
 export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}workflow-archiving-status`;

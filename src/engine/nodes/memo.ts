@@ -1,5 +1,6 @@
 /** Memoized results. They are looked up before a node begins, and saved when it has succeeded. */
 import type { ConfigMap, Outputs, Template } from "../../spec/manifest.ts";
+import { configMapTypeLabel } from "../../spec/naming.ts";
 import { emit } from "../change.ts";
 import { nodeDurationMs } from "./duration.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
@@ -59,10 +60,10 @@ function storedEntry(
 ): MemoEntry | undefined {
   const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), cacheName);
   if (map === undefined) return undefined;
-  const type = map.metadata.labels?.[`${turn.env.labelPrefix}configmap-type`];
-  if (type !== "Cache") {
+  const label = configMapTypeLabel(turn.env);
+  if (map.metadata.labels?.[label] !== "Cache") {
     throw new NodeFailure(
-      `memoization configmap doesn't have ${turn.env.labelPrefix}configmap-type label, refusing to use it`,
+      `memoization configmap doesn't have ${label} label, refusing to use it`,
     );
   }
   const entry = readEntry(map.data?.[key]);

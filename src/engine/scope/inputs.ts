@@ -8,6 +8,7 @@ import type {
   Template,
   ValueFrom,
 } from "../../spec/manifest.ts";
+import { configMapTypeLabel } from "../../spec/naming.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
@@ -139,12 +140,12 @@ export function configMapValue(
 ): string | undefined {
   const name = ref.name ?? "";
   const map = findStored<ConfigMap>(turn, "ConfigMap", workflowNamespace(turn.state), name);
-  const labels = map?.metadata.labels ?? {};
-  if (map === undefined || labels[`${turn.env.labelPrefix}configmap-type`] !== "Parameter") {
+  const label = configMapTypeLabel(turn.env);
+  if (map?.metadata.labels?.[label] !== "Parameter") {
     if (fallback !== undefined) return fallback;
     if (ref.optional === true) return undefined;
     throw new NodeFailure(
-      `ConfigMap '${name}' does not exist. Please make sure it has the label ${turn.env.labelPrefix}configmap-type: Parameter to be detectable by the controller`,
+      `ConfigMap '${name}' does not exist. Please make sure it has the label ${label}: Parameter to be detectable by the controller`,
     );
   }
   const value = map.data?.[ref.key] ?? fallback;
