@@ -4,6 +4,7 @@
  */
 import { invalid } from "../base/problem.ts";
 import { parseLabelSelector } from "../expr/selectors/label_selector.ts";
+import { END_PHASES } from "../spec/manifest.ts";
 import type { ArchivedEntry, RetentionRule } from "./port.ts";
 import { isExpired } from "./query.ts";
 
@@ -15,7 +16,6 @@ export interface RetentionPolicy extends Omit<RetentionRule, "finishedBefore"> {
 /** Most rules. */
 const MAX_RULES = 100;
 const MAX_CHARACTERS = 10_000;
-const PHASES = ["Succeeded", "Failed", "Error"];
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_DAYS = 36_500;
 const FORM =
@@ -67,9 +67,9 @@ function parseRule(text: string): RetentionPolicy {
 
 function parsePhases(text: string): string[] {
   const phases = text.split(",");
-  const wrong = phases.find((phase) => !PHASES.includes(phase));
+  const wrong = phases.find((phase) => !END_PHASES.some((one) => one === phase));
   if (wrong !== undefined) {
-    throw invalid(`${JSON.stringify(wrong)} is none of ${PHASES.join(", ")}`);
+    throw invalid(`${JSON.stringify(wrong)} is none of ${END_PHASES.join(", ")}`);
   }
   return phases;
 }

@@ -2,12 +2,11 @@
 import process from "node:process";
 import { Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
+import { isCompleted } from "../engine/records.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 import { hasColour, print, say } from "./output.ts";
 import { workflowText } from "./workflow_text.ts";
-
-const FINISHED = new Set(["Succeeded", "Failed", "Error"]);
 
 /** Longest pause before a broken stream is opened again. */
 const MAX_PAUSE_MS = 5000;
@@ -33,7 +32,7 @@ async function follow(
         pause = 100;
         if (type === "DELETED") throw new Error(`workflow ${name} was deleted`);
         show(workflow);
-        if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) {
+        if (isCompleted(workflow.status?.phase) && workflow.status?.finishedAt) {
           return workflow;
         }
       }

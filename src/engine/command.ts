@@ -2,7 +2,7 @@
  * What the engine is told. Control requests come from users and may be refused with a `Problem`. Facts come from
  * executors, timers and locks and are never refused; one that is late or repeated changes nothing.
  */
-import type { NodePhase, Outputs } from "../spec/manifest.ts";
+import type { EndPhase, NodePhase, Outputs } from "../spec/manifest.ts";
 
 export interface User {
   subject?: string;
@@ -34,7 +34,7 @@ export type ControlRequest =
 
 /** Outcome of a task, as an executor reports it. */
 export interface TaskOutcome {
-  phase: Extract<NodePhase, "Succeeded" | "Failed" | "Error">;
+  phase: EndPhase;
   /** Text of the failure. The engine adds nothing to it. */
   message?: string;
   /** Outputs that were read: parameters with values, artifacts with locations, result and exit code. */

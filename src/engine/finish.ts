@@ -1,7 +1,7 @@
 /** The end of a workflow: hooks, exit handler, phase, and the clean-up. */
 import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import { ownNames } from "../spec/naming.ts";
-import type { LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
+import type { EndPhase, LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
 import { LIVE, ownerOf } from "./live.ts";
 import { nodeByName, taskId } from "./tree.ts";
@@ -30,7 +30,6 @@ import { beginIfUntouched } from "./nodes/start.ts";
 import { isFailure, NodeFailure } from "./failure.ts";
 import { noteWork } from "./turn_budget.ts";
 import { report } from "./life/life.ts";
-import type { EndPhase } from "./life/statechart.ts";
 import { dropOrders } from "./orders/orders.ts";
 import { executedSpec, rootOf, workflowName } from "./state.ts";
 import { hasEnded, isFailedOrError, isFulfilled, isUntouched, type NodeRecord } from "./records.ts";

@@ -4,6 +4,7 @@
  */
 import type {
   Condition,
+  EndPhase,
   Inputs,
   NodePhase,
   NodeType,
@@ -17,7 +18,7 @@ import type {
 import type { TraceOrigin } from "../base/trace_context.ts";
 import type { LockKey } from "./effect.ts";
 import { LIVE, type Live, newLive } from "./live.ts";
-import type { EndPhase, LifeState } from "./life/statechart.ts";
+import type { LifeState } from "./life/statechart.ts";
 
 /** Number of the stored form. In 1, arguments were in the specs. */
 export const SCHEMA = 2;
@@ -268,7 +269,8 @@ export interface StoredSpecs {
   pastStarts?: Record<string, number>;
 }
 
-export function isCompleted(phase: NodePhase | WorkflowPhase): phase is EndPhase {
+/** Tells whether a phase of a workflow or a node is an end. Skipped and omitted nodes never began. */
+export function isCompleted(phase: string | undefined): phase is EndPhase {
   return phase === "Succeeded" || phase === "Failed" || phase === "Error";
 }
 

@@ -412,6 +412,10 @@ export const WorkflowPhase = {
 } as const;
 export type WorkflowPhase = typeof WorkflowPhase[keyof typeof WorkflowPhase];
 
+/** Phases of a workflow that has ended. */
+export const END_PHASES = ["Succeeded", "Failed", "Error"] as const satisfies WorkflowPhase[];
+export type EndPhase = typeof END_PHASES[number];
+
 export const NodePhase = {
   Pending: "Pending",
   Running: "Running",

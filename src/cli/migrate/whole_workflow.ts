@@ -2,10 +2,10 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { errorText } from "../../base/error_text.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { END_PHASES } from "../../spec/manifest.ts";
 import { metadataOf } from "../manifests.ts";
 
-const ENDS: readonly Json[] = ["Succeeded", "Failed", "Error"];
 /** Largest text of the nodes of one workflow, unpacked. */
 const MAX_NODES_BYTES = 128 * 2 ** 20;
 
@@ -17,7 +17,7 @@ export type NodesOf = (uid: string, version: string) => Promise<JsonObject | und
 /** Tells whether a workflow has ended. */
 export function isFinished(workflow: JsonObject): boolean {
   const { status } = workflow;
-  return isJsonObject(status) && ENDS.includes(status["phase"] ?? null) &&
+  return isJsonObject(status) && END_PHASES.some((phase) => phase === status["phase"]) &&
     typeof status["finishedAt"] === "string";
 }
 

@@ -10,9 +10,6 @@
 import type { WorkflowPhase } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 
-/** Phases of a workflow that has ended. */
-export type EndPhase = Extract<WorkflowPhase, "Succeeded" | "Failed" | "Error">;
-
 /** The states of a life, in their usual order. */
 export const LIFE_STATES = [
   /** It has not begun, or waits for its own locks. */

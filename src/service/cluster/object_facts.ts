@@ -1,6 +1,7 @@
 /** What is read from a Workflow object of the cluster: whose it is, and what it asks for. */
 import { defined } from "../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isCompleted } from "../../engine/records.ts";
 import type { ClusterObject } from "../../kubernetes/cluster_object.ts";
 import { apiVersionOf, type Naming } from "../../spec/naming.ts";
 import { OBJECT_LABEL, SOURCE, SOURCE_LABEL } from "../workflows/object_origin.ts";
@@ -40,8 +41,6 @@ export interface ObjectFacts {
   isDeleting: boolean;
 }
 
-const COMPLETED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
-
 /**
  * Reads an object. Malformed members count as absent.
  * @param labelPrefix of the label that names another controller
@@ -59,7 +58,7 @@ export function factsOf(object: ClusterObject, labelPrefix: string): ObjectFacts
     uid,
     version: resourceVersion,
     phase,
-    isCompleted: COMPLETED.has(phase),
+    isCompleted: isCompleted(phase),
     run: parseNote(annotations?.[RUN_ANNOTATION]),
     suspend: spec["suspend"] === true,
     shutdown: typeof shutdown === "string" ? shutdown : "",

@@ -4,6 +4,7 @@ import { unrestrictedCaller } from "../../auth/caller.ts";
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Problem } from "../../base/problem.ts";
+import { isCompleted } from "../../engine/records.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import {
   afterChildEnded,
@@ -37,7 +38,6 @@ import { NOT_ARCHIVED } from "../workflows/reads.ts";
 const KIND = ManifestKind.CronWorkflow;
 /** Longer than the time in which a due time may be looked at again. */
 const KEY_TTL_MS = 3_600_000;
-const ENDED: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Error"]);
 
 /**
  * Runs a cron workflow at a due time.
@@ -53,7 +53,7 @@ async function runCron(
   if (found === undefined) return;
   const { cron, children } = found;
   if (Date.parse(cron.status?.lastScheduledTime ?? "") >= dueMs) return;
-  const active = children.filter(({ phase }) => !ENDED.has(phase));
+  const active = children.filter(({ phase }) => !isCompleted(phase));
   // Whoever stored it had the right to use everything that it reaches.
   const { workflowSpec } = cron.spec;
   const findTemplate = await loadTemplates(deps, unrestrictedCaller(), workflowSpec, namespace);
@@ -177,7 +177,7 @@ async function reconcileCron(
       if (child === undefined) {
         const active = (status.active ?? []).filter((one) => one["uid"] !== uid);
         status = { ...status, active: active.length > 0 ? active : null };
-      } else if (ENDED.has(child.phase)) {
+      } else if (isCompleted(child.phase)) {
         status = afterChildEnded(status, uid, child.phase === "Succeeded");
       }
     }
@@ -189,7 +189,7 @@ async function reconcileCron(
     await changeStatus(deps, namespace, name, settle);
     if (stops({ ...cron, status: after }, deps)) await stopForGood(deps, namespace, name);
   }
-  const finished = children.filter(({ phase }) => ENDED.has(phase)).map((child) => ({
+  const finished = children.filter(({ phase }) => isCompleted(phase)).map((child) => ({
     name: child.name,
     succeeded: child.phase === "Succeeded",
     finishedMs: child.finishedAt ?? child.createdAt,

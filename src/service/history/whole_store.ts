@@ -11,6 +11,7 @@ import type {
 } from "../../archive/port.ts";
 import { archivedActorId, isArchivedActor } from "../../actors/actor_ids.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isCompleted } from "../../engine/records.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL } from "../../spec/manifest.ts";
@@ -45,8 +46,6 @@ import {
 const PORTION = 200;
 /** A list without bounds ends here with a token, characters of objects. */
 const MAX_SIZE = 2 ** 24;
-/** Phases in which a workflow can be in the archive. */
-const ENDED: readonly string[] = ["Succeeded", "Failed", "Error"];
 
 type Item = ListPage["items"][number];
 
@@ -248,7 +247,7 @@ function archiveQuery(
 ): Omit<ArchiveQuery, "limit"> | undefined {
   const { kind: _kind, limit: _limit, continue: _continue, count: _count, ...rest } = query;
   const { maxSize: _maxSize, parts, waiting, labels = [], phases, name, ...filters } = rest;
-  if (waiting === true || (phases !== undefined && !phases.some((one) => ENDED.includes(one)))) {
+  if (waiting === true || (phases !== undefined && !phases.some(isCompleted))) {
     return undefined;
   }
   if (labels.some((term) => isOfLive(term, naming))) return undefined;
@@ -270,7 +269,7 @@ function archiveQuery(
   if (name?.match === "exact") terms.push(undeleted);
   return {
     ...filters,
-    ...(phases !== undefined && { phases: phases.filter((one) => ENDED.includes(one)) }),
+    ...(phases !== undefined && { phases: phases.filter(isCompleted) }),
     ...(wantedName !== undefined && { name: wantedName }),
     ...(terms.length > 0 && { labels: terms }),
     ...(parts?.length === 0 && { withoutObjects: true }),
@@ -285,5 +284,5 @@ function isOfLive({ key, operator, values }: LabelTerm, naming: Naming): boolean
       (isTrue ? operator === "!=" || operator === "notin" : operator === "=" || operator === "in");
   }
   if (key !== phaseLabel(naming)) return false;
-  return (operator === "=" || operator === "in") && !values.some((one) => ENDED.includes(one));
+  return (operator === "=" || operator === "in") && !values.some(isCompleted);
 }

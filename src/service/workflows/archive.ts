@@ -11,7 +11,12 @@ import {
   operatorName,
   parseLabelSelector,
 } from "../../expr/selectors/label_selector.ts";
-import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
+import {
+  ARCHIVED_NAME_LABEL,
+  END_PHASES,
+  type ObjectMeta,
+  type Workflow,
+} from "../../spec/manifest.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireAccess, requireWorkflowList } from "../access.ts";
@@ -150,7 +155,7 @@ function archived({ settings }: ServiceDeps, query: ListQuery): ListQuery {
   const labels = [...query.labels ?? [], ...settings.archiveSelector ?? []];
   return {
     ...query,
-    phases: ["Succeeded", "Failed", "Error"],
+    phases: [...END_PHASES],
     ...(labels.length > 0 && { labels }),
   };
 }

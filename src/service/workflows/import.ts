@@ -5,6 +5,7 @@
 import { archivedActorId, archivedActorName } from "../../actors/actor_ids.ts";
 import type { Caller } from "../../auth/port.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { isCompleted } from "../../engine/records.ts";
 import { matchesLabels } from "../../expr/selectors/label_selector.ts";
 import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.ts";
 import { archivingStatusLabel } from "../../spec/naming.ts";
@@ -20,7 +21,6 @@ import { headFromStored } from "./stored_workflow.ts";
 
 /** Characters of a uid. It becomes part of the name under which the archive keeps the workflow. */
 const UID = /^[A-Za-z0-9-]{1,128}$/;
-const ENDS: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed", "Error"]);
 
 /** What tells a finished workflow from the same one after a retry. */
 interface End {
@@ -103,7 +103,7 @@ function adopted({ status }: Workflow): Pick<Workflow, "status"> {
 
 function endOf(status: WorkflowStatus | undefined): End {
   const finishedAt = Date.parse(status?.finishedAt ?? "");
-  if (!ENDS.has(status?.phase) || Number.isNaN(finishedAt)) {
+  if (!isCompleted(status?.phase) || Number.isNaN(finishedAt)) {
     throw invalid(
       "only a workflow that has ended can be imported: status.phase, status.finishedAt",
     );

@@ -6,7 +6,7 @@ import { hashText } from "../../../actors/actor_ids.ts";
 import { defined } from "../../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import { parseOrUndefined } from "../../../base/json_text.ts";
-import type { Header, NodeRecord } from "../../../engine/records.ts";
+import { type Header, isCompleted, type NodeRecord } from "../../../engine/records.ts";
 import { NODE_PART_PREFIX } from "../../../store/port.ts";
 import type { Version } from "../../../store/version.ts";
 
@@ -148,7 +148,6 @@ function nodeHappenings(node: NodeRecord, labelPrefix: string): Happening[] {
     },
   });
   if (phase === "Running") return [happening("Running", startedAt, message)];
-  const isShown = phase === "Succeeded" || phase === "Failed" || phase === "Error";
-  if (!isShown || finishedAt === undefined) return [];
+  if (!isCompleted(phase) || finishedAt === undefined) return [];
   return [happening("Running", startedAt), happening(phase, finishedAt, message)];
 }
