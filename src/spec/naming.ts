@@ -69,7 +69,12 @@ export function configMapTypeLabel({ labelPrefix }: Pick<Naming, "labelPrefix">)
   return `${labelPrefix}configmap-type`;
 }
 
-/** Label: `Archived` on finished workflows that the archive keeps when they are deleted, `Persisted` when only it has them. */
+/** Value of the label: the archive keeps the finished workflow when it is deleted. */
+export const ARCHIVED = "Archived";
+/** Value of the label: the workflow was deleted, and only the archive has it. */
+export const PERSISTED = "Persisted";
+
+/** Label: what the archive has of a workflow, {@link ARCHIVED} or {@link PERSISTED}. */
 export function archivingStatusLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}workflow-archiving-status`;
 }

@@ -13,7 +13,13 @@ import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { viewWorkflow } from "../../engine/view.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { Traces } from "../../platform/traces/span.ts";
-import { archivingStatusLabel, type Naming, STANDARD_NAMING } from "../../spec/naming.ts";
+import {
+  ARCHIVED,
+  archivingStatusLabel,
+  type Naming,
+  PERSISTED,
+  STANDARD_NAMING,
+} from "../../spec/naming.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { archivedActorId, isArchivedActor, parseWorkflowActorId } from "../actor_ids.ts";
@@ -81,7 +87,7 @@ export function keptLabel(
   const { labels = {} } = header.metadata;
   const key = archivingStatusLabel(naming);
   if (key in labels || isArchivedActor(id) || isKept?.(labels) !== true) return undefined;
-  return { [key]: "Archived" };
+  return { [key]: ARCHIVED };
 }
 
 /** The label of a workflow that only the archive has, if this one is to be kept there when it is deleted. */
@@ -90,7 +96,7 @@ export function persistedLabel(
   { isKept, naming = STANDARD_NAMING }: WorkflowKindOptions,
 ): Record<string, string> | undefined {
   const { labels = {} } = header.metadata;
-  return isKept?.(labels) === true ? { [archivingStatusLabel(naming)]: "Persisted" } : undefined;
+  return isKept?.(labels) === true ? { [archivingStatusLabel(naming)]: PERSISTED } : undefined;
 }
 
 /** Effects that keep a deleted workflow in the archive, if it is to be kept; a large one without its nodes. */
@@ -111,7 +117,7 @@ export function archiving(
     type: "import",
     workflow: {
       ...workflow,
-      metadata: { ...kept, labels: { ...labels, [archivingStatusLabel(naming)]: "Persisted" } },
+      metadata: { ...kept, labels: { ...labels, [archivingStatusLabel(naming)]: PERSISTED } },
     },
   };
   return [{

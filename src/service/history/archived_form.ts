@@ -12,15 +12,12 @@ import { isCompleted } from "../../engine/records.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import { viewSteps } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import { archivingStatusLabel, type Naming } from "../../spec/naming.ts";
+import { archivingStatusLabel, type Naming, PERSISTED } from "../../spec/naming.ts";
 import { adoptedWorkflow } from "../../spec/schema/adopted.ts";
 import { type IndexEntry, NODE_PART_PREFIX, type StoredActor } from "../../store/port.ts";
 
 /** The member of an archived object that holds the past of its workflow. */
 const PAST = "sluice";
-
-/** Value of the label of a workflow that only the archive has because it was deleted. */
-export const PERSISTED = "Persisted";
 
 export interface FormOptions {
   naming: Naming;
@@ -81,7 +78,7 @@ function editionOf({ header }: WorkflowState, naming: Naming): number {
   return 2 * ((header.retries ?? 0) + 1) + (isDeleted(header.metadata.labels, naming) ? 1 : 0);
 }
 
-/** Tells whether a workflow was deleted and is kept. */
+/** Tells whether a workflow was deleted and only the archive has it. */
 export function isDeleted(
   labels: Readonly<Record<string, string>> | undefined,
   naming: Naming,

@@ -11,9 +11,8 @@ import { takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { createLogger } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
-import { archivingStatusLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+import { archivingStatusLabel, PERSISTED, STANDARD_NAMING } from "../../spec/naming.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
-import { PERSISTED } from "./archived_form.ts";
 import { MoveMetrics } from "./move_metrics.ts";
 import { Mover } from "./mover.ts";
 

@@ -12,9 +12,10 @@ import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
 import { Turns } from "../../platform/turns.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
+import type { EndPhase } from "../../spec/manifest.ts";
+import { archivingStatusLabel, PERSISTED } from "../../spec/naming.ts";
 import type { ActorId, IndexEntry, ListQuery, Store, StoredActor } from "../../store/port.ts";
-import { archivedSteps, type FormOptions, isDeleted, PERSISTED } from "./archived_form.ts";
+import { archivedSteps, type FormOptions, isDeleted } from "./archived_form.ts";
 import type { MoveMetrics, MoveOutcome } from "./move_metrics.ts";
 import { StaleNotes } from "./stale_notes.ts";
 
@@ -45,7 +46,7 @@ const MOST_STAYING = 100_000;
 
 export interface MoverOptions extends FormOptions {
   /** How long after its end a workflow stays in the store, by phase, ms. */
-  keepMs: Readonly<Record<"Succeeded" | "Failed" | "Error", number>>;
+  keepMs: Readonly<Record<EndPhase, number>>;
   /** Labels of the workflows that the archive has. */
   selector: readonly LabelTerm[];
   /** Tells whether a workflow with these labels stays in the archive when it is deleted. */

@@ -8,11 +8,11 @@ import type { Caller } from "../../auth/port.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
 import { requireAccess } from "../access.ts";
 import type { History, ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { undefinedWhenNotFound } from "../problem_kinds.ts";
+import { isDeleted } from "./archived_form.ts";
 import { deleteFromArchive } from "./archived_source.ts";
 import { requireHistory } from "./required_history.ts";
 
@@ -129,10 +129,9 @@ async function step(
 
 async function removeAll(deps: ServiceDeps, { archive }: History, entries: ArchivedEntry[]) {
   const editions = await archive.editions(entries.map(({ uid }) => uid));
-  const deleted = archivingStatusLabel(deps.settings.naming);
   // Of those that were deleted before, and of those that another system ran, nothing is left outside that is ours.
   const isBare = ({ uid, labels }: ArchivedEntry) =>
-    (editions.get(uid) ?? 0) === 0 || labels[deleted] === "Persisted";
+    (editions.get(uid) ?? 0) === 0 || isDeleted(labels, deps.settings.naming);
   const bare = entries.filter(isBare).map(({ uid }) => uid);
   if (bare.length > 0) await archive.remove(bare);
   const others = entries.filter((entry) => !isBare(entry));

@@ -19,6 +19,7 @@ import {
   archivingStatusLabel,
   completedLabel,
   type Naming,
+  PERSISTED,
   phaseLabel,
 } from "../../spec/naming.ts";
 import { continueAfter, matchesEntry, parseContinue } from "../../store/list_query.ts";
@@ -31,7 +32,7 @@ import type {
   Store,
   StoredActor,
 } from "../../store/port.ts";
-import { isDeleted, PERSISTED, storedOf, withinBounds } from "./archived_form.ts";
+import { isDeleted, storedOf, withinBounds } from "./archived_form.ts";
 import {
   isPast,
   mergedPage,

@@ -32,7 +32,7 @@ import {
 } from "../history/archived_source.ts";
 import { continueToken, parseContinueToken } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
-import { findDeletedWorkflow, findWorkflowByUid, isDeletedWorkflow } from "./reads.ts";
+import { findDeletedWorkflow, findWorkflowByUid } from "./reads.ts";
 import {
   namedPage,
   pageFrom,
@@ -43,6 +43,7 @@ import {
   workflowQuery,
 } from "./list.ts";
 import { resubmitFrom, type ResubmitRequest } from "./resubmit.ts";
+import { isDeleted } from "../history/archived_form.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { isNotFound, undefinedWhenNotFound } from "../problem_kinds.ts";
@@ -187,13 +188,13 @@ export async function deleteArchived(
   if (await wasMoved(deps, uid)) {
     await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
     const place = { namespace, name, uid };
-    if (!isDeletedWorkflow(deps, metadata)) {
+    if (!isDeleted(metadata.labels, deps.settings.naming)) {
       return await deleteFromArchive(deps, place, { forGood: true });
     }
     await deps.history?.archive.remove([uid]);
     return await deleteReturned(deps, place, true);
   }
-  if (!isDeletedWorkflow(deps, metadata)) {
+  if (!isDeleted(metadata.labels, deps.settings.naming)) {
     await deleteWorkflow(deps, caller, { namespace, name }, {
       forGood: true,
       ...defined({ uid }),
@@ -271,7 +272,7 @@ export async function retryArchived(
   const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;
   const { uid = "" } = metadata;
-  if (!isDeletedWorkflow(deps, metadata) && !await isArchivedOnly(deps, uid)) {
+  if (!isDeleted(metadata.labels, deps.settings.naming) && !await isArchivedOnly(deps, uid)) {
     return await controlWorkflow(deps, caller, { namespace, name }, retry);
   }
   for (const verb of ["create", "update"] as const) {
@@ -292,7 +293,7 @@ export async function retryArchived(
       labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
     }));
   // A row in the archive stays until the next end replaces it.
-  if (isDeletedWorkflow(deps, metadata)) await forget(deps, metadata, false);
+  if (isDeleted(metadata.labels, deps.settings.naming)) await forget(deps, metadata, false);
   return restored;
 }
 

@@ -1,7 +1,7 @@
 /** Removes workflows from the archive when their time is over. All replicas do so; it is fine if another was faster. */
 import { defined } from "../../base/defined.ts";
 import { isArchivedActor } from "../../actors/actor_ids.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
+import { archivingStatusLabel, PERSISTED } from "../../spec/naming.ts";
 import type { ExpiryPosition } from "../../archive/port.ts";
 import type { History, ServiceDeps } from "../deps.ts";
 import { undefinedWhenNotFound } from "../problem_kinds.ts";
@@ -38,7 +38,7 @@ async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise
       labels: [{
         key: archivingStatusLabel(deps.settings.naming),
         operator: "=",
-        values: ["Persisted"],
+        values: [PERSISTED],
       }],
       finishedBefore,
       limit: PAGE,
@@ -61,7 +61,7 @@ async function removeArchived(
   finishedBefore: number,
 ): Promise<void> {
   const key = archivingStatusLabel(settings.naming);
-  const rule = { labels: [{ key, operator: "=" as const, values: ["Persisted"] }], finishedBefore };
+  const rule = { labels: [{ key, operator: "=" as const, values: [PERSISTED] }], finishedBefore };
   let after: ExpiryPosition | undefined;
   do {
     const { items, next } = await archive.expired(rule, PAGE, after);

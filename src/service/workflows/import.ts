@@ -8,7 +8,7 @@ import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { isCompleted } from "../../engine/records.ts";
 import { matchesLabels } from "../../expr/selectors/label_selector.ts";
 import type { ObjectMeta, Workflow, WorkflowStatus } from "../../spec/manifest.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
+import { archivingStatusLabel, PERSISTED } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { adoptedStatus } from "../../spec/schema/adopted.ts";
@@ -93,7 +93,7 @@ function importedMetadata(deps: ServiceDeps, given: ObjectMeta, namespace: strin
   return {
     ...metadata,
     namespace: namespaceOf(metadata, namespace),
-    labels: { ...metadata.labels, [status]: "Persisted" },
+    labels: { ...metadata.labels, [status]: PERSISTED },
   };
 }
 

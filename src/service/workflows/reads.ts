@@ -4,7 +4,7 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { ViewOptions } from "../../engine/view.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
-import { ARCHIVED_NAME_LABEL, type ObjectMeta, type Workflow } from "../../spec/manifest.ts";
+import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import type { IndexEntry } from "../../store/port.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -16,7 +16,6 @@ import {
   requireReadable,
   workflowSteps,
 } from "./stored_workflow.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
 
 /** Selects workflows that were not deleted. */
 export const NOT_ARCHIVED: LabelTerm = {
@@ -145,14 +144,6 @@ export async function findDeletedWorkflow(
   return newest && await new Turns().run(
     workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable, exactTimes }),
   );
-}
-
-/** Tells whether only the archive has a workflow. */
-export function isDeletedWorkflow(
-  { settings }: Pick<ServiceDeps, "settings">,
-  { labels }: ObjectMeta,
-): boolean {
-  return labels?.[archivingStatusLabel(settings.naming)] === "Persisted";
 }
 
 /** Finds a workflow by its uid without asking for rights; undefined when there is none. */

@@ -15,11 +15,12 @@ import type { Version } from "../../store/version.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
+import { isDeleted } from "../history/archived_form.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
 import { MAX_PORTION_SIZE } from "../page_size.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
 import { checkResourceVersion } from "../resource_version.ts";
-import { getWorkflow, isDeletedWorkflow, LATEST } from "./reads.ts";
+import { getWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
 import { timeLimit } from "../watch_timeout.ts";
 
@@ -84,7 +85,7 @@ export async function watchWorkflows(
       exactTimes,
     });
     if (named.value === LATEST) named.value = found.metadata.name ?? "";
-    if (isDeletedWorkflow(deps, found.metadata)) archived = found;
+    if (isDeleted(found.metadata.labels, deps.settings.naming)) archived = found;
   }
   const filter: Filter = {
     namespace,
