@@ -87,39 +87,23 @@ export async function listArchived(
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
   const { namePrefix = "" } = request;
   const name = wholeName(request, query);
-  if (name !== undefined) return await listNamed(deps, query, name, request);
-  const page = await pageFrom(deps, start, {
-    ...archived(deps, query),
-    withoutNodes: true,
-    maxSize: MAX_PAGE_SIZE,
-    count: showRemaining,
-    ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),
-  });
+  const rows = { ...archived(deps, query), withoutNodes: true, maxSize: MAX_PAGE_SIZE };
+  // Of one name there are the one that still exists and all deleted ones, newest first. No limit applies.
+  const page =
+    await (name !== undefined
+      ? namedPage(deps, start, { ...rows, limit: 0 }, name)
+      : pageFrom(deps, start, {
+        ...rows,
+        count: showRemaining,
+        ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),
+      }));
+  const isCounted = showRemaining && query.limit > 0 && name === undefined;
   return {
     items: await rowsOf(deps, page.items, request.exactTimes),
     version: page.version,
     ...defined({
       continue: continueToken(page.continue),
-      remaining: showRemaining && query.limit > 0 ? remainingOf(page) : undefined,
-      isWithoutArchive: page.isWithoutArchive,
-    }),
-  };
-}
-
-/** Workflows of one name: the one that still exists and all deleted ones, newest first. No limit applies. */
-async function listNamed(
-  deps: ServiceDeps,
-  query: ListQuery,
-  name: string,
-  { continue: token, exactTimes }: ArchiveListRequest,
-): Promise<WorkflowPage> {
-  const all = { ...archived(deps, query), withoutNodes: true, limit: 0, maxSize: MAX_PAGE_SIZE };
-  const page = await namedPage(deps, parseContinueToken(token), all, name);
-  return {
-    items: await rowsOf(deps, page.items, exactTimes),
-    version: page.version,
-    ...defined({
-      continue: continueToken(page.continue),
+      remaining: isCounted ? remainingOf(page) : undefined,
       isWithoutArchive: page.isWithoutArchive,
     }),
   };
