@@ -4,7 +4,7 @@
  */
 import { foreignKey } from "../../spec/artifact_key.ts";
 import type { Artifact, Outputs, TemplateRef } from "../../spec/manifest.ts";
-import { podName } from "../scope/names.ts";
+import { podNameOf } from "../scope/names.ts";
 
 /** What must be known of a node, in the engine or in a workflow's status. */
 interface KeyedNode {
@@ -31,7 +31,7 @@ export function formerKeys(
   const keys: string[] = [];
   for (const node of nodes) {
     if (node.type !== "Pod") continue;
-    const pod = podName(name, node.name, node.templateRef?.template ?? node.templateName);
+    const pod = podNameOf(name, node);
     for (const artifact of node.outputs?.artifacts ?? []) {
       const key = foreignKey(artifact, namespace);
       const parts = key?.split("/") ?? [];

@@ -4,6 +4,7 @@
  */
 import { flatText, inOnePiece } from "../../base/flat_text.ts";
 import type { Json } from "../../base/json.ts";
+import type { TemplateRef } from "../../spec/manifest.ts";
 import { exactJson, isPlainMap } from "./raw_json.ts";
 
 const encoder = new TextEncoder();
@@ -67,6 +68,18 @@ export function podName(workflow: string, name: string, template: string | undef
   if (name === workflow) return workflow;
   const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
   return flatText(prefix.slice(0, 242), "-", String(fnv1a(name)));
+}
+
+/** Name of the pod of a node, in the engine or in a workflow's status. */
+export function podNameOf(
+  workflow: string,
+  { name, templateName, templateRef }: {
+    name: string;
+    templateName?: string | undefined;
+    templateRef?: TemplateRef | undefined;
+  },
+): string {
+  return podName(workflow, name, templateRef?.template ?? templateName);
 }
 
 /** Name of a loop element: `base(index:item)`. */

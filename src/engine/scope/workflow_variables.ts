@@ -9,7 +9,7 @@ import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
 import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
 import { isFailedOrError } from "../records.ts";
-import { podName } from "./names.ts";
+import { podNameOf } from "./names.ts";
 import { rfc3339, strftime } from "./time_text.ts";
 
 /** Variables that change while the workflow runs. */
@@ -206,11 +206,7 @@ function failures(turn: Turn): string {
       message: node.message ?? "",
       templateName: node.templateName ?? "",
       phase: node.phase,
-      podName: podName(
-        workflowName(state),
-        node.name,
-        node.templateRef?.template ?? node.templateName,
-      ),
+      podName: podNameOf(workflowName(state), node),
       finishedAt: node.finishedAt === undefined ? null : rfc3339(node.finishedAt),
     });
   }

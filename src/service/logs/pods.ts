@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { defined } from "../../base/defined.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
-import { podName } from "../../engine/scope/names.ts";
+import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
@@ -58,7 +58,7 @@ function* podSteps(
   for (const [at, node] of nodes.entries()) {
     if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     if (!hasLog(node)) continue;
-    const own = podName(name, node.name, node.templateRef?.template ?? node.templateName);
+    const own = podNameOf(name, node);
     if (selection.podName !== "" && selection.podName !== own) continue;
     pods.push({
       id: `${uid}/${node.id}/${startsOf(stored, node.id)}`,

@@ -2,7 +2,7 @@
  * What happened to the pods of a workflow that runs in no cluster. Its steps are processes or containers of a machine and
  * have pods in name only, so their happenings follow from the stored nodes.
  */
-import { podName } from "../../../engine/scope/names.ts";
+import { podNameOf } from "../../../engine/scope/names.ts";
 import { isCompleted, type NodeRecord } from "../../../engine/records.ts";
 import type { Happening } from "./core_event.ts";
 
@@ -14,7 +14,7 @@ const OUT_OF_MEMORY = /: OOMKilled \(exit code /;
 /** The pod of a node; undefined for nodes that have none. */
 export function podOf(workflow: string, node: NodeRecord): string | undefined {
   if (node.type !== "Pod") return undefined;
-  return podName(workflow, node.name, node.templateRef?.template ?? node.templateName);
+  return podNameOf(workflow, node);
 }
 
 /** That it was started, and how it ended. */
