@@ -7,6 +7,7 @@ import { defined } from "../../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../../base/json.ts";
 import { parseOrUndefined } from "../../../base/json_text.ts";
 import { type Header, isCompleted, type NodeRecord } from "../../../engine/records.ts";
+import { rfc3339 } from "../../../engine/scope/time_text.ts";
 import { NODE_PART_PREFIX } from "../../../store/port.ts";
 import type { Version } from "../../../store/version.ts";
 
@@ -50,7 +51,7 @@ export function coreEvent(about: About, happening: Happening, version?: Version)
   const { id, at, annotations, type, reason, message } = happening;
   const { namespace } = about;
   const name = `${about.name}.${hashText(id).toString(16).padStart(8, "0")}`;
-  const time = new Date(at).toISOString().replace(/\.\d+Z$/, "Z");
+  const time = rfc3339(at);
   return {
     namespace,
     name,
@@ -144,7 +145,7 @@ function nodeHappenings(node: NodeRecord, labelPrefix: string): Happening[] {
       [`${labelPrefix}node-type`]: type,
       [`${labelPrefix}node-name`]: name,
       [`${labelPrefix}node-id`]: id,
-      [`${labelPrefix}node-start-time`]: new Date(startedAt).toISOString().replace(/\.\d+Z$/, "Z"),
+      [`${labelPrefix}node-start-time`]: rfc3339(startedAt),
     },
   });
   if (phase === "Running") return [happening("Running", startedAt, message)];
