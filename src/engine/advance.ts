@@ -23,6 +23,7 @@ import { beginEvaluation } from "./scope/expressions.ts";
 import { endActive } from "./shutdown/end_active.ts";
 import { rootOf, workflowName, type WorkflowState } from "./state.ts";
 import { needManifest } from "./stored_manifests.ts";
+import { GO_ON_TIMER } from "./timers.ts";
 import { newBudget, type Turn, type TurnBudget } from "./turn.ts";
 import { checkTurn, TurnOver } from "./turn_budget.ts";
 
@@ -51,18 +52,15 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
   if (env.areChangesNoted === true) noteChanges(after, phased, { startedAt, finishedAt });
 }
 
-/** Id of the timer that asks for the next turn. */
-const GO_ON = "go-on";
-
 /** Notes whether work is left for the next turn, and asks for that turn. */
 function noteCut(turn: Turn, { isCut }: TurnBudget): void {
   const { header, runtime } = turn.state;
   const isLeft = header.finishedAt === undefined && (isCut || runtime.cut.length > 0);
-  if (isLeft && isCut) emit(turn, { type: "set-timer", id: GO_ON, at: turn.env.now });
+  if (isLeft && isCut) emit(turn, { type: "set-timer", id: GO_ON_TIMER, at: turn.env.now });
   if (isLeft === (header.isCut === true)) return;
   if (isLeft) header.isCut = true;
   else delete header.isCut;
-  if (!isCut) emit(turn, { type: "clear-timer", id: GO_ON });
+  if (!isCut) emit(turn, { type: "clear-timer", id: GO_ON_TIMER });
   markHeader(turn);
 }
 

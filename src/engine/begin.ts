@@ -15,6 +15,7 @@ import { labelText } from "./scope/expressions.ts";
 import { GlobalScope } from "./scope/workflow_variables.ts";
 import { findInvalidSpec } from "./scope/spec_check.ts";
 import { executedSpec, workflowNamespace } from "./state.ts";
+import { DEADLINE_TIMER } from "./timers.ts";
 import type { Turn } from "./turn.ts";
 import { shutdownMessage, workflowDeadline } from "./shutdown/stop_reason.ts";
 
@@ -147,6 +148,6 @@ export function begin(turn: Turn): void {
   markIndex(turn);
   const deadline = workflowDeadline(turn);
   if (deadline !== undefined) {
-    emit(turn, { type: "set-timer", id: "workflow-deadline", at: deadline });
+    emit(turn, { type: "set-timer", id: DEADLINE_TIMER, at: deadline });
   }
 }

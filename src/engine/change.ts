@@ -13,6 +13,7 @@ import { setId } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
 import { hasEnded, isExecutable, isFulfilled, type NodeRecord, parseProgress } from "./records.ts";
 import { executedSpec } from "./state.ts";
+import { timerId } from "./timers.ts";
 import { taskId } from "./tree.ts";
 import { createdAt, type Turn } from "./turn.ts";
 
@@ -224,11 +225,6 @@ export function setTimerEffect(node: NodeRecord, at: number): Effect {
 
 function clearTimer(turn: Turn, node: NodeRecord): void {
   emit(turn, { type: "clear-timer", id: timerId(node) });
-}
-
-/** Name of a node's timer. */
-export function timerId(node: NodeRecord): string {
-  return `node/${node.id}`;
 }
 
 /** Name under which a node holds its locks. */

@@ -1,5 +1,6 @@
 /** Whether a command is still to be carried out that a timer made. */
 import { isJsonObject } from "../../base/json.ts";
+import { GO_ON_TIMER } from "../../engine/timers.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { LargeLane } from "../large_lane.ts";
 import type { Timers } from "../timers.ts";
@@ -26,5 +27,5 @@ export function isDue(
 
 /** Asks for the next turn of a workflow that is growing. */
 function isGoOn({ body }: QueuedCommand): boolean {
-  return isJsonObject(body) && body["timer"] === "go-on";
+  return isJsonObject(body) && body["timer"] === GO_ON_TIMER;
 }

@@ -3,6 +3,7 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import { deletionEffects, MAX_NODES_TO_VISIT } from "../../engine/cleanup/deletion.ts";
 import { recallPast } from "../../engine/past.ts";
 import type { WorkflowState } from "../../engine/state.ts";
+import { TTL_TIMER } from "../../engine/timers.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import type { WorkflowCommand } from "../port.ts";
@@ -39,7 +40,7 @@ export function checkMove(
 
 /** What it takes along, and nodes that are many go later. Nothing that it left outside is touched. */
 export function movingAway(id: ActorId, { header, nodes }: WorkflowState): Departure {
-  const effects: Departure["effects"] = [{ type: "clear-timer", id: "ttl" }];
+  const effects: Departure["effects"] = [{ type: "clear-timer", id: TTL_TIMER }];
   if (nodes.size <= MAX_NODES_TO_VISIT) return { effects };
   const remains = `${id}#${header.metadata.uid ?? ""}.${header.retries ?? 0}`;
   return {

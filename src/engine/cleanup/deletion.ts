@@ -3,11 +3,11 @@ import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { Artifact } from "../../spec/manifest.ts";
 import { artifactGcOf, artifactsOfNode, artifactsToCollect } from "./artifact_gc.ts";
-import { timerId } from "../change.ts";
 import type { Effect } from "../effect.ts";
 import { formerKeys } from "./former_keys.ts";
 import { executedSpec, type WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
+import { DEADLINE_TIMER, timerId, TTL_TIMER } from "../timers.ts";
 import { removeClaims } from "./volume_claims.ts";
 
 /** A workflow with more nodes is deleted without a look at them. */
@@ -71,8 +71,8 @@ export function deletionWithoutNodes(departed: Departed, remains: string): Delet
   const repositoryRef = spec?.artifactRepositoryRef;
   const claims = state && removeClaims(state, `claims/delete/${uid}`);
   return [
-    { type: "clear-timer", id: "ttl" },
-    { type: "clear-timer", id: "workflow-deadline" },
+    { type: "clear-timer", id: TTL_TIMER },
+    { type: "clear-timer", id: DEADLINE_TIMER },
     { type: "release-all-locks", id: `release-all/${uid}`, namespace, workflow: name, uid },
     {
       type: "sweep-remains",
@@ -126,7 +126,7 @@ function tasksOf({ id, starts = 0 }: Pick<NodeRecord, "id" | "starts">, uid: str
 
 /** Ids of timers that may be set. */
 function timersOf({ header, nodes }: WorkflowState): string[] {
-  if (header.finishedAt !== undefined) return ["ttl"];
+  if (header.finishedAt !== undefined) return [TTL_TIMER];
   const waiting = [...nodes.values()].filter((node) => node.dueAt !== undefined);
-  return ["workflow-deadline", ...waiting.map(timerId)];
+  return [DEADLINE_TIMER, ...waiting.map(timerId)];
 }

@@ -11,6 +11,7 @@ import { ASIDE } from "./life.ts";
 import { noticedWorkflow } from "../note_changes.ts";
 import { type Header, SCHEMA } from "../records.ts";
 import { usableHeader } from "../stored/stored_form.ts";
+import { DEADLINE_TIMER, GO_ON_TIMER } from "../timers.ts";
 
 /** What is known without the stored parts. */
 interface Known {
@@ -53,8 +54,8 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
     isAside: true,
   };
   const effects: Effect[] = [
-    { type: "clear-timer", id: "go-on" },
-    { type: "clear-timer", id: "workflow-deadline" },
+    { type: "clear-timer", id: GO_ON_TIMER },
+    { type: "clear-timer", id: DEADLINE_TIMER },
   ];
   // Its nodes, which are not read, may hold locks too.
   const { uid = "" } = metadata;

@@ -5,15 +5,7 @@
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import { archivingStatusLabel, completedLabel } from "../../spec/naming.ts";
-import {
-  cancelTask,
-  dropNode,
-  dropRetrying,
-  emit,
-  markIndex,
-  rewrite,
-  timerId,
-} from "../change.ts";
+import { cancelTask, dropNode, dropRetrying, emit, markIndex, rewrite } from "../change.ts";
 import type { ControlRequest } from "../command.ts";
 import { setCondition } from "../finish.ts";
 import { ownOutbound, parentsOf } from "../nodes/graph.ts";
@@ -25,6 +17,7 @@ import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
+import { timerId, TTL_TIMER } from "../timers.ts";
 import type { Turn } from "../turn.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
@@ -183,6 +176,6 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
     specs.storedWorkflowTemplateSpec = withParameters(rest, parameters);
   }
   pending.specs = true;
-  emit(turn, { type: "clear-timer", id: "ttl" });
+  emit(turn, { type: "clear-timer", id: TTL_TIMER });
   markIndex(turn);
 }
