@@ -9,7 +9,7 @@ import type { EngineEnv } from "./engine.ts";
 import { beginEvaluation } from "./scope/expressions.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { needManifest } from "./stored_manifests.ts";
-import { ttlSeconds, workflowHolder } from "./finish.ts";
+import { deletionTime, workflowHolder } from "./finish.ts";
 import {
   findTaskNode,
   taskEnded,
@@ -23,7 +23,8 @@ import { holderName } from "./locks/holder.ts";
 import { wake } from "./runtime.ts";
 import { failNode } from "./nodes/fail_node.ts";
 import type { WorkflowState } from "./state.ts";
-import { isCompleted, type NodeRecord } from "./records.ts";
+import type { NodeRecord } from "./records.ts";
+import { DEADLINE_TIMER, nodeOfTimer, TTL_TIMER } from "./timers.ts";
 import type { Turn } from "./turn.ts";
 import { workflowDeadline } from "./shutdown/stop_reason.ts";
 
@@ -76,22 +77,21 @@ function take(turn: Turn, fact: Fact): void {
 
 function timerFired(turn: Turn, timer: string): void {
   const { header, nodes } = turn.state;
-  if (timer === "ttl") {
-    if (header.finishedAt === undefined || !isCompleted(header.phase)) return;
-    const seconds = ttlSeconds(turn, header.phase);
-    if (seconds === undefined) return;
-    const at = header.finishedAt + seconds * 1000;
-    if (turn.env.now < at) emit(turn, { type: "set-timer", id: "ttl", at });
+  if (timer === TTL_TIMER) {
+    const at = deletionTime(turn.state);
+    if (at === undefined) return;
+    if (turn.env.now < at) emit(turn, { type: "set-timer", id: timer, at });
     else emit(turn, { type: "delete-workflow", id: "delete-workflow" });
     return;
   }
   if (header.finishedAt !== undefined) return;
-  if (timer === "workflow-deadline") {
+  if (timer === DEADLINE_TIMER) {
     const at = workflowDeadline(turn);
     if (at !== undefined && turn.env.now < at) emit(turn, { type: "set-timer", id: timer, at });
     return;
   }
-  const node = timer.startsWith("node/") ? nodes.get(timer.slice("node/".length)) : undefined;
+  const id = nodeOfTimer(timer);
+  const node = id === undefined ? undefined : nodes.get(id);
   if (node?.dueAt === undefined) return;
   if (turn.env.now < node.dueAt) {
     emit(turn, { type: "set-timer", id: timer, at: node.dueAt });

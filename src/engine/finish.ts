@@ -31,8 +31,16 @@ import { isFailure, NodeFailure } from "./failure.ts";
 import { noteWork } from "./turn_budget.ts";
 import { report } from "./life/life.ts";
 import { dropOrders } from "./orders/orders.ts";
-import { executedSpec, rootOf, workflowName } from "./state.ts";
-import { hasEnded, isFailedOrError, isFulfilled, isUntouched, type NodeRecord } from "./records.ts";
+import { executedSpec, rootOf, workflowName, type WorkflowState } from "./state.ts";
+import {
+  hasEnded,
+  isCompleted,
+  isFailedOrError,
+  isFulfilled,
+  isUntouched,
+  type NodeRecord,
+} from "./records.ts";
+import { DEADLINE_TIMER, TTL_TIMER } from "./timers.ts";
 import type { Turn } from "./turn.ts";
 import { shutdownMessage } from "./shutdown/stop_reason.ts";
 
@@ -196,7 +204,7 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
     delete header.lock;
   }
   if (executedSpec(turn.state).activeDeadlineSeconds !== undefined) {
-    emit(turn, { type: "clear-timer", id: "workflow-deadline" });
+    emit(turn, { type: "clear-timer", id: DEADLINE_TIMER });
   }
   // The clean-up is not left to another turn.
   turn.budget = undefined;
@@ -291,22 +299,21 @@ function cleanUp(turn: Turn, phase: EndPhase): void {
     ? removeClaims(turn.state, `claims/${header.startedAt ?? 0}`)
     : undefined;
   if (claims !== undefined) emit(turn, claims);
-  const seconds = ttlSeconds(turn, phase);
-  if (seconds !== undefined) {
-    emit(turn, { type: "set-timer", id: "ttl", at: (header.finishedAt ?? 0) + seconds * 1000 });
-  }
+  const at = deletionTime(turn.state);
+  if (at !== undefined) emit(turn, { type: "set-timer", id: TTL_TIMER, at });
 }
 
-/** Seconds after which a finished workflow deletes itself; undefined: never. */
-export function ttlSeconds(turn: Turn, phase: EndPhase): number | undefined {
-  const { ttlStrategy } = executedSpec(turn.state);
-  if (phase === "Succeeded" && ttlStrategy?.secondsAfterSuccess !== undefined) {
-    return ttlStrategy.secondsAfterSuccess;
+/** When a finished workflow is to be deleted by its `ttlStrategy`, epoch ms. Undefined: never, or it has not ended. */
+export function deletionTime(state: WorkflowState): number | undefined {
+  const { phase, finishedAt } = state.header;
+  const { ttlStrategy } = executedSpec(state);
+  if (ttlStrategy === undefined || finishedAt === undefined || !isCompleted(phase)) {
+    return undefined;
   }
-  if (phase === "Failed" && ttlStrategy?.secondsAfterFailure !== undefined) {
-    return ttlStrategy.secondsAfterFailure;
-  }
-  return ttlStrategy?.secondsAfterCompletion;
+  const { secondsAfterSuccess, secondsAfterFailure, secondsAfterCompletion } = ttlStrategy;
+  const own = { Succeeded: secondsAfterSuccess, Failed: secondsAfterFailure, Error: undefined };
+  const seconds = own[phase] ?? secondsAfterCompletion;
+  return seconds === undefined ? undefined : finishedAt + seconds * 1000;
 }
 
 /** Sets one of the workflow's conditions. */

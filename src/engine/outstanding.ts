@@ -4,12 +4,13 @@ import type { Effect } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { ManifestNeeded } from "./failure.ts";
 import { needManifest } from "./stored_manifests.ts";
-import { ttlSeconds, workflowHolder } from "./finish.ts";
+import { deletionTime, workflowHolder } from "./finish.ts";
 import type { Turn } from "./turn.ts";
 import { startEffect, taskOf } from "./nodes/task.ts";
 import type { WorkflowState } from "./state.ts";
 import { hasEnded, isCompleted, isTask, type LockNote } from "./records.ts";
 import { workflowDeadline } from "./shutdown/stop_reason.ts";
+import { DEADLINE_TIMER, GO_ON_TIMER, TTL_TIMER } from "./timers.ts";
 
 /**
  * Effects of a workflow that are still open: tasks that run, timers that are set, locks that are held or waited for.
@@ -24,17 +25,15 @@ export function outstanding(state: WorkflowState, env: EngineEnv): Effect[] {
     effects.push(lockRequest(turn, holder, note.keys));
   };
   if (header.finishedAt !== undefined && isCompleted(header.phase)) {
-    const seconds = ttlSeconds(turn, header.phase);
-    if (seconds !== undefined) {
-      effects.push({ type: "set-timer", id: "ttl", at: header.finishedAt + seconds * 1000 });
-    }
+    const at = deletionTime(state);
+    if (at !== undefined) effects.push({ type: "set-timer", id: TTL_TIMER, at });
     return effects;
   }
-  if (header.isCut === true) effects.push({ type: "set-timer", id: "go-on", at: env.now });
+  if (header.isCut === true) effects.push({ type: "set-timer", id: GO_ON_TIMER, at: env.now });
   lock(workflowHolder(turn), header.lock);
   const deadline = workflowDeadline(turn);
   if (deadline !== undefined) {
-    effects.push({ type: "set-timer", id: "workflow-deadline", at: deadline });
+    effects.push({ type: "set-timer", id: DEADLINE_TIMER, at: deadline });
   }
   for (const node of state.nodes.values()) {
     if (hasEnded(node)) continue;

@@ -6,7 +6,7 @@ import { Problem } from "../../base/problem.ts";
 import type { Steps } from "../../base/steps.ts";
 import { indexEntry, loadSteps, takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
-import { ttlSeconds } from "../../engine/finish.ts";
+import { deletionTime } from "../../engine/finish.ts";
 import { pastOf, recallPast, type WorkflowPast } from "../../engine/past.ts";
 import { isCompleted } from "../../engine/records.ts";
 import type { WorkflowState } from "../../engine/state.ts";
@@ -46,7 +46,7 @@ export function* archivedSteps(
   if (finishedAt === undefined || isAside === true || !isCompleted(phase)) {
     return { isHeld: false };
   }
-  const isHeld = finalizers.length > 0 || ttlSeconds({ state, env: ENV }, phase) !== undefined;
+  const isHeld = finalizers.length > 0 || deletionTime(state) !== undefined;
   const view = yield* viewSteps(state);
   const past = pastOf(state);
   const shown = { ...view.metadata, resourceVersion: stored.version };
