@@ -8,6 +8,7 @@ import { goneWith, useCallback } from "../../engine/orders/callback.ts";
 import type { CallbackVerb } from "../../spec/callback.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { engineEnv } from "../engine_env.ts";
 import { archivedState } from "../history/archived_source.ts";
 import { isNotFound } from "../problem_kinds.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
@@ -94,12 +95,7 @@ async function carryOut(
     const ended = deps.history && await archivedState(deps, namespace, workflow, uid);
     if (ended === undefined) throw goneWith("the workflow is gone");
     // A repeat is known; any other comes too late.
-    useCallback(ended, use, {
-      now: deps.clock.now(),
-      randomSuffix: (length) => deps.ids.suffix(length),
-      findManifest: () => undefined,
-      ...deps.settings.naming,
-    });
+    useCallback(ended, use, engineEnv(deps));
     return true;
   }
 }

@@ -13,8 +13,8 @@ import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { objectNotFound } from "../object_names.ts";
-import { resolveName, type WorkflowRef } from "./reads.ts";
-import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
+import { readWorkflow, resolveName, type WorkflowRef } from "./reads.ts";
+import { readStoredWorkflow } from "./stored_workflow.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
 import {
   archivedSource,
@@ -69,10 +69,8 @@ export async function controlWorkflow(
   }
   // With other parameters it may reach other templates.
   if (request.type === "retry" && caller.isUnrestricted !== true) {
-    const stored = await deps.workflows.find(namespace, name);
-    if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
-    const workflow = requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
-    await requireTemplates(deps, caller, workflow.spec, namespace);
+    const { spec } = await readWorkflow(deps, namespace, name);
+    await requireTemplates(deps, caller, spec, namespace);
   }
   const command = commandOf(deps, caller, request, cause);
   if (isBrief && idempotency === undefined) command.isBrief = true;

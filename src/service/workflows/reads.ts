@@ -1,11 +1,13 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
 import type { Caller } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import { loadSteps } from "../../engine/codec.ts";
+import type { WorkflowState } from "../../engine/state.ts";
 import type { ViewOptions } from "../../engine/view.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import type { IndexEntry } from "../../store/port.ts";
+import type { IndexEntry, StoredActor } from "../../store/port.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -39,9 +41,40 @@ export async function readWorkflow(
   namespace: string,
   name: string,
 ): Promise<Workflow> {
+  const stored = await findStored(deps, namespace, name);
+  return requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
+}
+
+/** Finds a workflow that is in the store or has moved to the archive. @throws {Problem} NotFound */
+export async function findStored(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+): Promise<StoredActor> {
   const stored = await deps.workflows.find(namespace, name);
   if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
-  return requireReadable(await readStoredWorkflow(stored, deps, new Turns()));
+  return stored;
+}
+
+/**
+ * Loads the state of a workflow for a look at what a request would do with it.
+ * @throws {Problem} PermissionDenied when the caller may not see and change it, NotFound, FailedPrecondition when its record
+ *   cannot be read
+ */
+export async function stateForCaller(
+  deps: ServiceDeps,
+  caller: Caller,
+  ref: WorkflowRef,
+): Promise<{ workflow: Workflow; state: WorkflowState }> {
+  const { namespace } = ref;
+  const name = await resolveName(deps, caller, namespace, ref.name);
+  for (const verb of ["get", "update"] as const) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  const stored = await findStored(deps, namespace, name);
+  const turns = new Turns();
+  const workflow = requireReadable(await readStoredWorkflow(stored, deps, turns));
+  return { workflow, state: await turns.run(loadSteps(stored.parts)) };
 }
 
 /**

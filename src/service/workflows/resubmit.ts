@@ -6,6 +6,7 @@ import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { engineEnv } from "../engine_env.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
@@ -47,12 +48,7 @@ export async function resubmitFrom(
   const made = copyOf(old, {
     memoized: request.memoized === true,
     parameters: request.parameters ?? [],
-  }, {
-    now: deps.clock.now(),
-    randomSuffix: (length) => deps.ids.suffix(length),
-    findManifest: () => undefined,
-    ...deps.settings.naming,
-  });
+  }, engineEnv(deps));
   // The copy of a suspended workflow is not suspended.
   const { suspend: _suspend, ...spec } = made.spec;
   const metadata = { ...made.metadata, namespace };

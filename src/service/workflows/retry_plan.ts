@@ -1,6 +1,5 @@
 /** What a retry would do, for whoever wants to know before. */
 import type { Caller } from "../../auth/port.ts";
-import { loadSteps } from "../../engine/codec.ts";
 import type { ControlRequest } from "../../engine/command.ts";
 import { stateAfter } from "../../engine/life/life.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
@@ -9,13 +8,10 @@ import type { WorkflowState } from "../../engine/state.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { NodeType } from "../../spec/manifest.ts";
-import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { WORKFLOW } from "../kinds.ts";
+import { engineEnv } from "../engine_env.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
-import { objectNotFound } from "../object_names.ts";
-import { resolveName, type WorkflowRef } from "./reads.ts";
-import { readStoredWorkflow, requireReadable } from "./stored_workflow.ts";
+import { stateForCaller, type WorkflowRef } from "./reads.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
 
@@ -42,24 +38,10 @@ export async function planRetry(
   ref: WorkflowRef,
   request: RetryRequest,
 ): Promise<JsonObject> {
-  const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  for (const verb of ["get", "update"] as const) {
-    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
-  }
-  const stored = await deps.workflows.find(namespace, name);
-  if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
-  const turns = new Turns();
-  const { spec } = requireReadable(await readStoredWorkflow(stored, deps, turns));
-  await requireTemplates(deps, caller, spec, namespace);
-  const state = await turns.run(loadSteps(stored.parts));
-  stateAfter(state, request, {
-    now: deps.clock.now(),
-    randomSuffix: (length) => deps.ids.suffix(length),
-    findManifest: () => undefined,
-    ...deps.settings.naming,
-  });
-  const { plan } = await turns.run(prepareRetry(state, request));
+  const { workflow, state } = await stateForCaller(deps, caller, ref);
+  await requireTemplates(deps, caller, workflow.spec, ref.namespace);
+  stateAfter(state, request, engineEnv(deps));
+  const { plan } = await new Turns().run(prepareRetry(state, request));
   const again = stepsAgain(state, plan.remove);
   return {
     count: again.length,
