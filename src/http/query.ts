@@ -3,7 +3,7 @@
  * are ignored; of a repeated single value, the first counts.
  */
 import { invalid } from "../base/problem.ts";
-import { goQuote } from "../expr/functions/go_quote.ts";
+import { goQuote } from "../expr/values/go_quote.ts";
 
 /** Type of a query parameter. `message` is an object that can't be given as a whole. */
 export type QueryType = "string" | "int32" | "int64" | "bool" | "strings" | "message";

@@ -1,6 +1,6 @@
 /** What a caller may ask of a deletion, of whatever kind of object. */
 import { invalid } from "../base/problem.ts";
-import { goQuote } from "../expr/functions/go_quote.ts";
+import { goQuote } from "../expr/values/go_quote.ts";
 import { type Deployment, objectModified, type ResourceKind } from "./object_names.ts";
 
 /** Conditions of a deletion. */

@@ -1,6 +1,6 @@
 /** Where a watch begins. */
 import { invalid } from "../base/problem.ts";
-import { goQuote } from "../expr/functions/go_quote.ts";
+import { goQuote } from "../expr/values/go_quote.ts";
 
 const MOST = 2n ** 64n - 1n;
 

@@ -1,5 +1,5 @@
 /** URLs as Go's `net/url` parses and writes them: it accepts more texts than the web standard does. */
-import { goQuote } from "./go_quote.ts";
+import { goQuote } from "../values/go_quote.ts";
 import { utf8Bytes, utf8String } from "../values/utf8.ts";
 
 /** The parts of a URL. Path and fragment are unescaped, the query is not; `userinfo` is absent if there is no `@`. */

@@ -15,7 +15,7 @@ import {
   type ValueMap,
 } from "../values/values.ts";
 import { byteLength, byteSlice, compareStrings, utf8Bytes, utf8String } from "../values/utf8.ts";
-import { goQuote } from "./go_quote.ts";
+import { goQuote } from "../values/go_quote.ts";
 import { toLower, toUpper } from "./builtins_text.ts";
 import { camelWords, pascalCase } from "./sprig_case.ts";
 

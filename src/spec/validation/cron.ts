@@ -1,5 +1,5 @@
 /** Rules for when a cron workflow runs. */
-import { goQuote } from "../../expr/functions/go_quote.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { isTimeZone, parseSchedule } from "../cron_schedule.ts";
 import type { CronWorkflowSpec } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";

@@ -1,5 +1,5 @@
 /** Rules for the names that a manifest's author chooses. */
-import { goQuote } from "../../expr/functions/go_quote.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { byteLength } from "../../expr/values/utf8.ts";
 import { SpecError } from "../spec_error.ts";
 

@@ -1,6 +1,6 @@
 /** Where templates are found: in the object that calls them, or in a stored one. */
 import { notFound } from "../../base/problem.ts";
-import { goQuote } from "../../expr/functions/go_quote.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
 import type {
   StepLike,

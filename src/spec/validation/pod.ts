@@ -1,5 +1,5 @@
 /** Rules for the pod as a whole: the names of its containers, its resources. */
-import { goQuote } from "../../expr/functions/go_quote.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import type { Template } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";

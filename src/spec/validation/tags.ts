@@ -1,6 +1,6 @@
 /** Checks that the tags in a part of a manifest name something that can exist. */
 import { writeJson } from "../../base/json_text.ts";
-import { goQuote } from "../../expr/functions/go_quote.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { CLOSE, mayHoldTag, OPEN } from "../../expr/templates/tags.ts";
 import { SpecError } from "../spec_error.ts";
 import { isCheckedVariable, isRunTimeVariable, NODE_MEMBERS } from "./variables.ts";
