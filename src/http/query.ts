@@ -3,6 +3,7 @@
  * are ignored; of a repeated single value, the first counts.
  */
 import { invalid } from "../base/problem.ts";
+import { parseGoBool } from "../expr/values/go_bool.ts";
 import { goQuote } from "../expr/values/go_quote.ts";
 
 /** Type of a query parameter. `message` is an object that can't be given as a whole. */
@@ -112,7 +113,7 @@ function readValue(name: string, type: QueryType, value: string): unknown {
     case "strings":
       return value;
     case "bool":
-      return parseBool(value);
+      return parseGoBool(value);
     case "int32":
       return parseInteger(value, 32);
     case "int64":
@@ -122,13 +123,6 @@ function readValue(name: string, type: QueryType, value: string): unknown {
         `field type ${MESSAGE_TYPES[name] ?? name} is not supported in query parameters`,
       );
   }
-}
-
-/** Reads a Go boolean. @throws {Problem} InvalidArgument */
-function parseBool(text: string): boolean {
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
-  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  throw invalid(`strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`);
 }
 
 /** A whole number as Go writes them in programs: a leading 0 makes it octal, and `_` may stand between digits. */

@@ -174,6 +174,7 @@ describe("field selectors", () => {
       'parsing time "2023-02-30T00:00:00Z": day out of range',
     ],
     ["ext.showRemainingItemCount=yes", 'strconv.ParseBool: parsing "yes": invalid syntax'],
+    ["ext.showRemainingItemCount=\x01", 'strconv.ParseBool: parsing "\\x01": invalid syntax'],
   ])("%s is refused for a workflow list", (text, want) => {
     expect(failure(() => parseWorkflowFieldSelector(text))).toBe(want);
   });

@@ -1,5 +1,6 @@
 /** The extended form of field selectors, for lists of workflows. */
 import { invalid } from "../../base/problem.ts";
+import { parseGoBool } from "../values/go_bool.ts";
 import { parseRequestTime } from "../values/request_time.ts";
 import { checkSelectorLength } from "./limits.ts";
 
@@ -45,16 +46,10 @@ export function parseWorkflowFieldSelector(text: string): WorkflowFields {
     } else if ((value = take(term, "spec.startedAt<")) !== undefined) {
       fields.startedBefore = parseRequestTime(value);
     } else if ((value = take(term, "ext.showRemainingItemCount=")) !== undefined) {
-      fields.showRemaining = parseBool(value);
+      fields.showRemaining = parseGoBool(value);
     } else {
       throw invalid(`unsupported requirement ${term}`);
     }
   }
   return fields;
-}
-
-function parseBool(text: string): boolean {
-  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
-  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
-  throw invalid(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
