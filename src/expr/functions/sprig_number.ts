@@ -7,6 +7,7 @@ import { goFunction, variadicFunction } from "./go_call.ts";
 import { floatText, goString } from "../values/go_text.ts";
 import { goPower } from "../values/go_power.ts";
 import { parseGoFloat, parseGoInt } from "../values/go_number.ts";
+import { floatToInt } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { GoDuration, type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
 
@@ -23,7 +24,7 @@ export function toInt64(value: Value): bigint {
     case "boolean":
       return value ? 1n : 0n;
     case "number":
-      return cutFloat(value);
+      return floatToInt(value);
     case "string":
       return parseGoInt(withoutFraction(value), 0) ?? 0n;
   }
@@ -62,12 +63,6 @@ function decimalInteger(text: string): bigint {
   const value = parseGoInt(text, 10);
   if (value !== undefined || !/^[+-]?\d+$/.test(text)) return value ?? 0n;
   return text.startsWith("-") ? -(2n ** 63n) : 2n ** 63n - 1n;
-}
-
-/** A float without its fraction; the smallest integer if it does not fit into 64 bits. */
-function cutFloat(value: number): bigint {
-  const cut = Math.trunc(value);
-  return cut >= -(2 ** 63) && cut < 2 ** 63 ? BigInt(cut) : -(2n ** 63n);
 }
 
 function divide(a: bigint, b: bigint): bigint {

@@ -4,6 +4,7 @@
  */
 import { Fault } from "../values/error.ts";
 import { goPower } from "../values/go_power.ts";
+import { floatToInt } from "../values/operators.ts";
 import { compileRegex, Pattern } from "../values/regex.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { goString } from "../values/go_text.ts";
@@ -151,7 +152,7 @@ export function runWhen(stage: Stage | undefined, context: RunContext): WhenValu
 function runPrefix(operator: string, right: WhenValue): WhenValue {
   if (operator === "!" && typeof right === "boolean") return !right;
   if (operator === "-" && typeof right === "number") return -right;
-  if (operator === "~" && typeof right === "number") return Number(~int64(right));
+  if (operator === "~" && typeof right === "number") return Number(~floatToInt(right));
   throw new WhenFault(`Value '${whenText(right)}' cannot be used with the prefix '${operator}'`);
 }
 
@@ -268,14 +269,14 @@ function calculate(operator: string, left: WhenValue, right: WhenValue): WhenVal
     case "**":
       return goPower(a, b);
     case "&":
-      return Number(int64(a) & int64(b));
+      return Number(floatToInt(a) & floatToInt(b));
     case "|":
-      return Number(int64(a) | int64(b));
+      return Number(floatToInt(a) | floatToInt(b));
     case "^":
-      return Number(int64(a) ^ int64(b));
+      return Number(floatToInt(a) ^ floatToInt(b));
     case "<<":
     case ">>":
-      return shift(operator, BigInt.asUintN(64, int64(a)), BigInt.asUintN(64, int64(b)));
+      return shift(operator, BigInt.asUintN(64, floatToInt(a)), BigInt.asUintN(64, floatToInt(b)));
     default:
       throw new WhenFault(`Invalid token: '${operator}'`);
   }
@@ -284,12 +285,6 @@ function calculate(operator: string, left: WhenValue, right: WhenValue): WhenVal
 function shift(operator: string, value: bigint, by: bigint): number {
   if (by >= 64n) return 0;
   return Number(operator === "<<" ? BigInt.asUintN(64, value << by) : value >> by);
-}
-
-/** A float as a 64-bit integer; the smallest one if it does not fit, as on the reference's machine. */
-function int64(value: number): bigint {
-  const cut = Math.trunc(value);
-  return cut >= -(2 ** 63) && cut < 2 ** 63 ? BigInt(cut) : -(2n ** 63n);
 }
 
 function deepEqual(left: WhenValue, right: WhenValue): boolean {
