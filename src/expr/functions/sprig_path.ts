@@ -1,25 +1,12 @@
 /** Path and URL functions of sprig. Paths have slashes on every system. */
 import { fault } from "../values/error.ts";
 import { goFunction } from "./go_call.ts";
+import { cleanPath } from "../values/go_path.ts";
 import { goKind } from "../values/go_reflect.ts";
 import { formatUrl, parseUrl, type Url, userinfoOf } from "./go_url.ts";
 import type { RunContext } from "../values/run_context.ts";
 import type { GoFunction, ValueMap } from "../values/values.ts";
 import { newMap, ownValue, setOwn } from "../values/values.ts";
-
-/** The shortest path with the same meaning. */
-function clean(path: string): string {
-  if (path === "") return ".";
-  const isRooted = path.startsWith("/");
-  const parts: string[] = [];
-  for (const part of path.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.length > 0 && parts.at(-1) !== "..") parts.pop();
-    else if (!isRooted) parts.push("..");
-  }
-  return (isRooted ? "/" : "") + parts.join("/") || ".";
-}
 
 function base(path: string): string {
   if (path === "") return ".";
@@ -28,7 +15,7 @@ function base(path: string): string {
 }
 
 function dir(path: string): string {
-  return clean(path.slice(0, path.lastIndexOf("/") + 1));
+  return cleanPath(path.slice(0, path.lastIndexOf("/") + 1));
 }
 
 function extension(path: string): string {
@@ -80,7 +67,7 @@ function urlJoin(context: RunContext, parts: ValueMap): string {
 export const PATH_FUNCTIONS: readonly GoFunction[] = [
   ...["base", "osBase"].map((name) => goFunction(name, ["string"], (_, path) => base(path))),
   ...["dir", "osDir"].map((name) => goFunction(name, ["string"], (_, path) => dir(path))),
-  ...["clean", "osClean"].map((name) => goFunction(name, ["string"], (_, path) => clean(path))),
+  ...["clean", "osClean"].map((name) => goFunction(name, ["string"], (_, path) => cleanPath(path))),
   ...["ext", "osExt"].map((name) => goFunction(name, ["string"], (_, path) => extension(path))),
   ...["isAbs", "osIsAbs"].map((name) =>
     goFunction(name, ["string"], (_, path) => path.startsWith("/"))

@@ -1,5 +1,6 @@
 /** Rules for artifact paths and locations. */
 import type { JsonObject } from "../../base/json.ts";
+import { cleanPath } from "../../expr/values/go_path.ts";
 import type { Artifact, ArtifactLocation } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 
@@ -24,19 +25,6 @@ export function checkArtifactPath(place: string, artifact: Artifact): void {
         "Directory traversal is not permitted",
     );
   }
-}
-
-/** The shortest path with the same meaning: without `.`, `..` and double slashes. */
-function cleanPath(path: string): string {
-  const absolute = path.startsWith("/");
-  const parts: string[] = [];
-  for (const part of path.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.length > 0 && parts.at(-1) !== "..") parts.pop();
-    else if (!absolute) parts.push(part);
-  }
-  return (absolute ? "/" : "") + parts.join("/") || ".";
 }
 
 /**
