@@ -127,7 +127,28 @@ export function checkMetadata(
       namespace.length > 63 ? "must be no more than 63 bytes" : LABEL_RULE,
     );
   }
-  const { labels = {}, annotations } = metadata;
+  checkLabels(metadata.labels ?? {}, fault);
+  if (areTooLong(metadata.annotations)) {
+    faults.push(
+      `metadata.annotations: Too long: may not be more than ${MAX_ANNOTATION_BYTES} bytes`,
+    );
+  } else checkAnnotationKeys(metadata.annotations ?? {}, fault);
+  checkOwners(metadata.ownerReferences ?? [], fault);
+  for (const finalizer of metadata.finalizers ?? []) {
+    for (const problem of labelKeyProblems(finalizer)) {
+      fault("metadata.finalizers", finalizer, problem);
+    }
+  }
+  if (faults.length === 0) return;
+  const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
+  throw invalid(`${qualified(at, kind, "kind")} ${JSON.stringify(name)} is invalid: ${list}`);
+}
+
+/** Tells of a value that a field may not have. */
+type Tell = (field: string, value: string, problem: string) => void;
+
+/** @throws {Problem} InvalidArgument there are too many */
+function checkLabels(labels: Readonly<Record<string, string>>, fault: Tell): void {
   let count = 0;
   for (const _ in labels) count++;
   if (count > MAX_LABELS) {
@@ -138,26 +159,14 @@ export function checkMetadata(
     for (const problem of labelKeyProblems(key)) fault("metadata.labels", key, problem);
     for (const problem of labelValueProblems(value)) fault("metadata.labels", value, problem);
   }
-  if (areTooLong(annotations)) {
-    faults.push(
-      `metadata.annotations: Too long: may not be more than ${MAX_ANNOTATION_BYTES} bytes`,
-    );
-  } else {
-    for (const key in annotations) {
-      for (const problem of labelKeyProblems(key.toLowerCase())) {
-        fault("metadata.annotations", key, problem);
-      }
+}
+
+function checkAnnotationKeys(annotations: Readonly<Record<string, string>>, fault: Tell): void {
+  for (const key in annotations) {
+    for (const problem of labelKeyProblems(key.toLowerCase())) {
+      fault("metadata.annotations", key, problem);
     }
   }
-  checkOwners(metadata.ownerReferences ?? [], fault);
-  for (const finalizer of metadata.finalizers ?? []) {
-    for (const problem of labelKeyProblems(finalizer)) {
-      fault("metadata.finalizers", finalizer, problem);
-    }
-  }
-  if (faults.length === 0) return;
-  const list = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
-  throw invalid(`${qualified(at, kind, "kind")} ${JSON.stringify(name)} is invalid: ${list}`);
 }
 
 /** Lists and watches carry annotations whole, so Kubernetes bounds them together. */
@@ -183,7 +192,7 @@ function withoutDash(base: string): string {
 
 function checkOwners(
   owners: readonly OwnerReference[],
-  tell: (field: string, value: string, problem: string) => void,
+  tell: Tell,
 ): void {
   const fault = (member: string, value: string, problem: string) =>
     tell(`metadata.ownerReferences${member}`, value, problem);

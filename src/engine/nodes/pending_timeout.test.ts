@@ -29,7 +29,7 @@ function afterEnd(
   if (isStarted) accept(state, { type: "task-started", task }, ENV);
   accept(state, { type: "task-ended", task, outcome }, later);
   advance(state, later);
-  return viewWorkflow(state, later).status?.nodes?.["wf"];
+  return viewWorkflow(state).status?.nodes?.["wf"];
 }
 
 const LATE: TaskOutcome = { phase: "Failed", message: DEADLINE };
