@@ -3,6 +3,8 @@
  * the text is meant for the person who sent the request. Anything else that is thrown is a defect of ours.
  */
 
+import { boundedMessage } from "./bounded_message.ts";
+
 /** gRPC status numbers, as the reference's error bodies carry them in `code`. */
 export const ProblemCode = {
   Canceled: 1,
@@ -59,7 +61,7 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** A refusal with a code and a text for the caller. */
+/** A refusal with a code and a text for the caller, which is bounded (`boundedMessage`). */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
@@ -67,7 +69,10 @@ export class Problem extends Error {
   readonly mayBeDone: boolean;
 
   constructor(code: ProblemCode, message: string, options: ProblemOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      boundedMessage(message),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = "Problem";
     this.code = code;
     this.status = options.status ?? problemStatus(code);

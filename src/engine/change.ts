@@ -2,6 +2,7 @@
  * Makes, changes and drops node records; nothing else does. Keeps the counters up to date, tracks what must be stored, and
  * wakes the nodes that wait. A node that ends costs its owner one look.
  */
+import { boundedMessage } from "../base/bounded_message.ts";
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
@@ -119,6 +120,7 @@ const UNTIL_END = [
 
 /**
  * Ends a node, with its locks and timers and the daemons inside it. Ending a node that has ended changes nothing.
+ * @param message bounded, unless it is a user's
  */
 export function end(
   turn: Turn,
@@ -136,7 +138,7 @@ export function end(
   const { runtime, nodes } = turn.state;
   account(runtime, nodes, node, -1);
   node.phase = phase;
-  node.message = message === "" ? undefined : message;
+  node.message = messageOf(message, options.isByUser);
   node.finishedAt = turn.env.now;
   if (isFull) node.progress = fullProgress(node.progress);
   if (isGroup && node.outbound !== undefined) node.outbound = undefined;
@@ -147,6 +149,11 @@ export function end(
   if (lock !== undefined) releaseLocks(turn, holderOf(turn, node));
   if (dueAt !== undefined) clearTimer(turn, node);
   if (isGroup) stopDaemons(turn, node.id);
+}
+
+function messageOf(message = "", isByUser = false): string | undefined {
+  if (message === "") return undefined;
+  return isByUser ? message : boundedMessage(message);
 }
 
 /**

@@ -223,6 +223,13 @@ describe("a step that waits for an outside job", () => {
     expect(story.tasks().length).toBe(triggers);
   });
 
+  test("keeps the whole message of a stop, however long it is", () => {
+    const story = waiting();
+    const message = "x".repeat(100_000);
+    story.ask({ type: "stop", nodeFieldSelector: "displayName=wait", message });
+    expect(story.node("wf[1].wait")?.message).toBe(message);
+  });
+
   test("is triggered again by a retry that restarts the trigger", () => {
     const story = waiting();
     story.ask({ type: "stop", nodeFieldSelector: "displayName=wait" });
@@ -509,4 +516,24 @@ test("a resubmission leaves out what belongs to the old run", () => {
     labels: { "workflows.argoproj.io/resubmitted-from-workflow": "wf" },
   });
   expect(copy.spec.arguments?.parameters).toEqual([{ name: "a", value: "1" }]);
+});
+
+test("a workflow that could not be carried out does not quote a long value as a whole", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  arguments: {parameters: [{name: list, value: "${"x".repeat(100_000)}"}]}
+  templates:
+  - name: main
+    steps:
+    - - {name: each, template: gate, withParam: "{{workflow.parameters.list}}"}
+  - {name: gate, suspend: {}}
+`);
+  const { phase, message = "", nodes = {} } = story.status() ?? {};
+  expect(phase).toBe("Failed");
+  expect(Object.values(nodes).some((node) => node.message?.includes("left out"))).toBe(true);
+  for (const text of [message, ...Object.values(nodes).map((node) => node.message ?? "")]) {
+    expect(text.length).toBeLessThanOrEqual(16_384);
+  }
 });

@@ -1,4 +1,6 @@
 /** The end of a workflow: hooks, exit handler, phase, and the clean-up. */
+import { boundedMessage } from "../base/bounded_message.ts";
+import { defined } from "../base/defined.ts";
 import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import { ownNames } from "../spec/naming.ts";
 import type { EndPhase, LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
@@ -173,13 +175,14 @@ const END_REPORTS = { Succeeded: "succeeded", Failed: "failed", Error: "errored"
 export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
+  const text = message === undefined ? undefined : boundedMessage(message);
   if (runtime.daemons !== undefined) {
     for (const boundary of [...runtime.daemons.keys()]) stopDaemons(turn, boundary);
   }
   // The end itself counts as a change, after which progress is brought up to date.
   runtime.revision++;
   if (!endLeftovers(turn, phase) || !refreshProgress(turn)) {
-    header.closing ??= { phase, ...(message === undefined ? {} : { message }) };
+    header.closing ??= { phase, ...defined({ message: text }) };
     markHeader(turn);
     return;
   }
@@ -187,7 +190,7 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   dropRetrying(turn.state);
   dropOrders(turn.state);
   report(turn, END_REPORTS[phase]);
-  header.message = message === "" ? undefined : message;
+  header.message = text === "" ? undefined : text;
   header.finishedAt = turn.env.now;
   runtime.revision++;
   header.startedAt ??= turn.env.now;

@@ -89,7 +89,7 @@ function applyToOne(turn: Turn, request: NodeRequest, node: NodeRecord): void {
     case "set":
       return setOne(turn, request, node);
     case "stop":
-      return end(turn, node, "Failed", request.message ?? node.message);
+      return end(turn, node, "Failed", request.message ?? node.message, { isByUser: true });
   }
 }
 
