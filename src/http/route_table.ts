@@ -74,8 +74,8 @@ function findBelow<T>(place: Place<T>, method: string, path: string, from: numbe
 
 /**
  * Reads the parameters of a route's paths.
- * @throws {Problem} for a segment that the reference's router does not match (an escaped slash, a colon at the end), and
- * for a namespace that can't be one
+ * @throws {Problem} for a segment that the reference's router does not match (an escaped slash, a colon at the end),
+ * for one that can't be decoded, and for a namespace that can't be one
  */
 export function paramsReader(template: string): (path: string) => Record<string, string> {
   const names = template.split("/");
@@ -85,7 +85,7 @@ export function paramsReader(template: string): (path: string) => Record<string,
   );
   const read = (segment: string, index: number): string => {
     const value = segment.includes("%") ? decodeSegment(segment) : segment;
-    const isWrong = value === undefined || value.includes("/") ||
+    const isWrong = value.includes("/") ||
       (isApi && index === names.length - 1 && value.includes(":"));
     if (isWrong) throw isApi ? noSuchRoute() : notFound("Not Found");
     return value;
@@ -126,10 +126,15 @@ function checkNamespace(name: string): void {
   );
 }
 
-function decodeSegment(segment: string): string | undefined {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    return undefined;
+    throw invalid(
+      `${
+        JSON.stringify(segment)
+      } in the path can't be decoded: after each "%" come the two hexadecimal digits of a ` +
+        'byte of UTF-8 text; a percent sign itself is "%25"',
+    );
   }
 }

@@ -148,6 +148,20 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect((await send("/nosuch")).status).toBe(404);
   });
 
+  test("a segment of a path that can't be decoded is the caller's fault", async () => {
+    for (
+      const path of [
+        "/api/v1/workflows/a/x%zz",
+        "/api/v1/workflows/%/x",
+        "/input-artifacts/a/b%ff/c/d",
+      ]
+    ) {
+      const response = await send(path);
+      expect([path, response.status]).toEqual([path, 400]);
+      expect((await response.json()).message).toContain("in the path can't be decoded");
+    }
+  });
+
   test("an empty segment at the end is a value, in the middle it is cleaned away", async () => {
     expect((await send("/api/v1/workflows/?fields=metadata")).status).toBe(200);
     const response = await send("/api/v1/workflows//x?a=b");
