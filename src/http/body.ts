@@ -169,6 +169,23 @@ async function readBytes(
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
+/** How a body may be packed: what clients send who pack it at all. */
+const PACKED = /\b(gzip|deflate|compress|br|zstd)\b/i;
+
+/**
+ * The refusal of a body because it was sent packed; undefined when it was not. To be asked once a body can't be read: one
+ * that only says that it is packed is taken, as by the reference.
+ */
+export function packedRefusal(headers: Headers): Problem | undefined {
+  const coding = PACKED.exec(headers.get("content-encoding") ?? "")?.[0];
+  if (coding === undefined) return undefined;
+  return new Problem(
+    ProblemCode.InvalidArgument,
+    `the body has Content-Encoding: ${coding}; send it as it is, without one`,
+    { status: 415 },
+  );
+}
+
 /**
  * Decodes the text of a body. Blank text and `null` are an empty request. With schema `json` the value stays as it is, and
  * blank text is undefined. A long text is decoded in several turns of the event loop.

@@ -11,6 +11,7 @@ const STATUS_TEXT: Record<number, string> = {
   408: "Request Timeout",
   409: "Conflict",
   413: "Request Entity Too Large",
+  415: "Unsupported Media Type",
   422: "Unprocessable Entity",
   429: "Too Many Requests",
   500: "Internal Server Error",
@@ -70,6 +71,7 @@ export function problemResponse(problem: Problem): Response {
   addRetryAfter(headers, problem);
   // The rest of the request is not read.
   if (problem.status === 408) headers.set("connection", "close");
+  if (problem.status === 415) headers.set("accept-encoding", "identity");
   return new Response(writeJson(problemBody(problem)), { status: problem.status, headers });
 }
 

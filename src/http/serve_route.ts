@@ -13,7 +13,7 @@ import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { StaleManifests } from "../service/events/intake.ts";
 import { answerStream, isLargeAnswer } from "./answer_text.ts";
-import { type BodyLimits, decodeBody, RequestBody } from "./body.ts";
+import { type BodyLimits, decodeBody, packedRefusal, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
 import { downloadResponse } from "./download.ts";
@@ -108,7 +108,7 @@ async function attempt(
     body?.sentBy(senderOf(caller));
     const text = body && await body.text();
     workingOn("request", env.requestId);
-    const value = decodeBody(text, route.body, served.maxMembers);
+    const value = decodedBody(text, served, headers);
     const warnings: string[] = [];
     const hold = env.hold ??= service.workflows.newHold();
     const call: Call = {
@@ -135,6 +135,19 @@ async function attempt(
     abort?.abort();
     logDefect(error, deps, request, env);
     return refuse(asProblem(error), framing);
+  }
+}
+
+/** @throws {Problem} as `decodeBody`, and for a body that was sent packed */
+function decodedBody(
+  text: string | undefined,
+  { route, maxMembers }: ServedRoute,
+  headers: Headers,
+): ReturnType<typeof decodeBody> {
+  try {
+    return decodeBody(text, route.body, maxMembers);
+  } catch (error) {
+    throw packedRefusal(headers) ?? error;
   }
 }
 

@@ -6,6 +6,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import process from "node:process";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { powerlessCaller, unrestrictedCaller } from "../../../src/auth/caller.ts";
 import type { Authenticator } from "../../../src/auth/port.ts";
@@ -420,4 +421,31 @@ describe("namespaces in paths", () => {
       }
     },
   );
+});
+
+test("a packed body is refused with 415, one that only says so is taken", async () => {
+  const instance = await start(OPEN);
+  const body = JSON.stringify({ a: 1 });
+  for (const path of ["/api/v1/events/default/x", "/api/v1/workflows/default/lint"]) {
+    const headers = { "content-encoding": "gzip", "content-type": "application/json" };
+    const request = new Request(`http://localhost${path}`, {
+      method: "POST",
+      body: gzipSync(body),
+      headers,
+    });
+    const response = await instance.fetch(request);
+    expect([path, response.status]).toEqual([path, 415]);
+    expect(response.headers.get("accept-encoding")).toBe("identity");
+    expect(await response.json()).toEqual({
+      code: 3,
+      message: "the body has Content-Encoding: gzip; send it as it is, without one",
+    });
+  }
+  const headers = { "content-encoding": "gzip" };
+  const request = new Request("http://localhost/api/v1/events/default/x", {
+    method: "POST",
+    body,
+    headers,
+  });
+  expect((await instance.fetch(request)).status).toBe(200);
 });
