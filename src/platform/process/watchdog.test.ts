@@ -6,7 +6,7 @@ import { systemClock } from "../clock.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A watchdog whose timer comes when the test says so. */
-function watched() {
+function watched({ cpuShare = 1 } = {}) {
   let now = 0;
   let look = () => {};
   const told: Record<string, unknown>[] = [];
@@ -15,7 +15,7 @@ function watched() {
     clock: { monotonic: () => now, after: (_ms, run) => (look = run, () => {}) },
     log: { warn: (facts: object) => void told.push(facts as Record<string, unknown>) },
     metrics,
-    cpuMs: () => now / 2,
+    cpuMs: () => now * cpuShare,
   });
   dog.start(new AbortController().signal);
   return {
@@ -42,7 +42,7 @@ test("a block is told with the work that took longest, and counted", () => {
   turn(10);
   expect(told).toEqual([{
     blockedMs: 2_110,
-    cpuMs: 1_155,
+    cpuMs: 2_310,
     workflow: "wf/a/x",
     expression: "1 + 1",
     pieceMs: 2_000,
@@ -60,13 +60,29 @@ test("what was noted before others had their turn is not blamed", () => {
   expect(told[0]).not.toHaveProperty("requestId");
 });
 
-test("less than a second is not told", () => {
-  const { told, note, turn } = watched();
+test("a quarter of a second is told too, but not each time, and is not counted", () => {
+  const { told, metrics, note, turn } = watched();
   note("request", "r1");
-  turn(1_100);
+  turn(400);
+  expect(told).toEqual([]);
+  for (const name of ["r2", "r3", "r4"]) {
+    note("request", name);
+    turn(1_000);
+  }
+  expect(told).toMatchObject([{ requestId: "r2", blockedMs: 800 }]);
+  note("request", "r5");
+  turn(1_200);
+  expect(told).toMatchObject([{ requestId: "r2" }, { requestId: "r5" }]);
+  expect(metrics.render()).toContain('sluice_event_loop_blocked_total{by="request"} 1');
+});
+
+test("a short block is not told when the processor was elsewhere", () => {
+  const { told, note, turn } = watched({ cpuShare: 0.5 });
+  note("request", "r1");
+  turn(1_000);
   expect(told).toEqual([]);
   note("request", "r2");
-  turn(1_200);
+  turn(1_300);
   expect(told).toMatchObject([{ requestId: "r2" }]);
 });
 

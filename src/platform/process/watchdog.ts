@@ -6,11 +6,16 @@ import type { WorkKind } from "../../base/work.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { Seldom } from "../seldom.ts";
 
 /** How often the loop is looked at, ms: less than this is not noticed. */
 const TURN_MS = 200;
-/** From here on it is told, ms. */
+/** From here on a block is counted, and told each time, ms. */
 const BLOCKED_MS = 1_000;
+/** From here on it is told, seldom, if it was the work of this process and not of others on the machine, ms. */
+const SHORT_MS = 250;
+/** Share of a short block that must be processor time of this process. */
+const OWN_SHARE = 0.8;
 /** Longest text of an expression in the log. */
 const MAX_SHOWN = 500;
 
@@ -34,6 +39,7 @@ const NOTHING: Piece = { kind: "unknown", name: "", expression: undefined, ms: 0
 
 export class Watchdog {
   readonly #deps: WatchdogDeps;
+  readonly #short: Seldom;
   #kind: Piece["kind"] = "unknown";
   #name = "";
   #expression: string | undefined;
@@ -42,6 +48,7 @@ export class Watchdog {
 
   constructor(deps: WatchdogDeps) {
     this.#deps = deps;
+    this.#short = new Seldom(deps.clock);
     this.#since = deps.clock.monotonic();
   }
 
@@ -80,7 +87,7 @@ export class Watchdog {
         if (late >= BLOCKED_MS) {
           blocked.inc({ by: this.#longest.kind });
           this.#tell(late, cpuMs() - cpuBefore);
-        }
+        } else if (late >= SHORT_MS) this.#tellShort(late, cpuMs() - cpuBefore);
         // What goes on now was noted before others had their turn: nobody knows whether it is that.
         this.#kind = "unknown";
         this.#name = "";
@@ -103,7 +110,14 @@ export class Watchdog {
     this.#since = now;
   }
 
-  #tell(blockedMs: number, cpuMs: number): void {
+  /** Tells of the first short block by a kind of work, and then of few: there may be one after the other. */
+  #tellShort(blockedMs: number, cpuMs: number): void {
+    if (cpuMs < OWN_SHARE * blockedMs) return;
+    const passedOver = this.#short.ask(this.#longest.kind);
+    if (passedOver !== undefined) this.#tell(blockedMs, cpuMs, passedOver);
+  }
+
+  #tell(blockedMs: number, cpuMs: number, passedOver = 0): void {
     const { kind, name, expression, ms } = this.#longest;
     // Much less processor time than that: it was not our work, the process was stopped or had no processor.
     this.#deps.log.warn({
@@ -112,6 +126,7 @@ export class Watchdog {
       ...(kind === "unknown" ? {} : { [kind === "request" ? "requestId" : kind]: name }),
       ...(expression === undefined ? {} : { expression: expression.slice(0, MAX_SHOWN) }),
       pieceMs: Math.round(ms),
+      ...(passedOver > 0 && { passedOver }),
     }, "event loop was blocked");
   }
 }
