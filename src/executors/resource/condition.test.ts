@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { conditionHolds, readJsonPathTemplate } from "./condition.ts";
+import { conditionHolds } from "./condition.ts";
 
 const object = {
   metadata: { name: "job", labels: { a: "b" } },
@@ -17,18 +17,4 @@ test.each([
   ["", false, false],
 ])("conditionHolds(%j, any %j) is %j", (condition, any, expected) => {
   expect(conditionHolds(condition, object, any)).toBe(expected);
-});
-
-test.each([
-  ["{.metadata.name}", "job"],
-  ["{.status.conditions[0].type}", "Ready"],
-  ["n={.status.active}", "n=2"],
-  ["{.metadata.labels}", '{"a":"b"}'],
-  [".metadata.name", "job"],
-])("readJsonPathTemplate(%j) is %j", (template, expected) => {
-  expect(readJsonPathTemplate(template, object)).toBe(expected);
-});
-
-test("readJsonPathTemplate() refuses a path that finds nothing", () => {
-  expect(() => readJsonPathTemplate("{.nope.more}", object)).toThrow();
 });

@@ -1,11 +1,7 @@
-/** Pure: success and failure conditions of resource templates, and outputs from the object they are about. */
+/** Pure: success and failure conditions of resource templates. */
 import type { Json } from "../../base/json.ts";
-import { queryJson } from "../../expr/jsonpath/jsonpath.ts";
 import { matchesLabels, parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
-import { RunContext } from "../../expr/values/run_context.ts";
-import { fromJson } from "../../expr/values/values.ts";
-import { toJsonText } from "../../expr/values/go_text.ts";
 
 /** True when every term holds (success), or any does (failure). */
 export function conditionHolds(condition: string, object: Json, any: boolean): boolean {
@@ -30,31 +26,4 @@ function valueAt(object: Json, path: string): string | undefined {
   }
   if (value === undefined || value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-/**
- * What `{.metadata.name}` and its likes read: text as it is, anything else as JSON. Text around the braces stays.
- *
- * @throws {Error} when a path is wrong or finds nothing
- */
-export function readJsonPathTemplate(template: string, object: Json): string {
-  const context = new RunContext();
-  const read = (path: string): string => {
-    const inner = path.trim();
-    const found = queryJson(
-      fromJson(object),
-      inner.startsWith("$")
-        ? inner
-        : `$${inner.startsWith(".") || inner.startsWith("[") ? "" : "."}${inner}`,
-      context,
-    );
-    return typeof found === "string" ? found : toJsonText(found, 0, context);
-  };
-  if (!template.includes("{")) return read(template);
-  context.step(template.length / 4);
-  return template.replace(/\{([^{}]*)\}/g, (_, path: string) => {
-    const text = read(path);
-    context.produce(text.length);
-    return text;
-  });
 }

@@ -10,7 +10,7 @@ import { trimNewline } from "../capture.ts";
 import type { Report } from "../port.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 import { readJq } from "./jq.ts";
-import { readJsonPathTemplate } from "./condition.ts";
+import { readKubePath } from "./kube_path_apply.ts";
 
 import { ResourceAction, type ResourceDeps } from "./action.ts";
 
@@ -55,9 +55,12 @@ function readOutput(parameter: Parameter, object: JsonObject): Parameter {
   const { jsonPath, jqFilter, default: fallback } = parameter.valueFrom ?? {};
   if (jqFilter === undefined && jsonPath === undefined) return parameter;
   try {
-    const value = jqFilter === undefined
-      ? readJsonPathTemplate(jsonPath ?? "", object)
-      : readJq(jqFilter, object);
+    if (jqFilter !== undefined) {
+      return { ...parameter, value: trimNewline(readJq(jqFilter, object)) };
+    }
+    const value = readKubePath(jsonPath ?? "", object);
+    // What is not there is nothing.
+    if (value === "" && fallback !== undefined) return { ...parameter, value: fallback };
     return { ...parameter, value: trimNewline(value) };
   } catch (error) {
     if (fallback !== undefined) return { ...parameter, value: fallback };

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { ExprRuntimeError } from "../../../src/expr/values/error.ts";
 import { evaluateForUser } from "../../../src/expr/templates/evaluate_for_user.ts";
-import { readJsonPathTemplate } from "../../../src/executors/resource/condition.ts";
+import { readKubePath } from "../../../src/executors/resource/kube_path_apply.ts";
 import { type DocumentInput, documentInput, documentOf } from "../grammar/documents.ts";
 import { regex } from "../grammar/regex.ts";
 import { OBJECT_NAMES, shortText, wholeNumber } from "../grammar/texts.ts";
@@ -85,7 +85,7 @@ export const JSONPATH: FuzzKind<{ path: Piece[]; document: DocumentInput; isTemp
     run({ path, document, isTemplate }) {
       const text = joinPieces(path);
       try {
-        if (isTemplate) readJsonPathTemplate(`{${text}}`, documentOf(document));
+        if (isTemplate) readKubePath(`{${text}}`, documentOf(document));
         else {
           const env = { document: JSON.stringify(documentOf(document)), path: text };
           evaluateForUser("jsonpath(document, path)", env);
