@@ -65,3 +65,10 @@ test("each right is asked for where it is needed, and those that are missing are
   expect(neededRights({ ...ALL, runsPods: false, hasManifests: false, reviewsTokens: false }))
     .toEqual([]);
 });
+
+test("ConfigMaps and Secrets that workflows name are read where their manifests are in the cluster", () => {
+  const use = { ...ALL, runsPods: false, reviewsTokens: false };
+  const resources = neededRights(use).map(({ resource }) => resource);
+  expect(resources).toEqual(expect.arrayContaining(["configmaps", "secrets"]));
+  expect(resources).not.toContain("pods");
+});

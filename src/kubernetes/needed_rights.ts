@@ -39,6 +39,8 @@ export function neededRights(use: ClusterUse): NeededRight[] {
     { group: "", resource: "persistentvolumeclaims", verbs: ["create", "get", "delete"] },
     { group: "", resource: "pods/log", verbs: ["get"] },
     { group: "", resource: "events", verbs: ["get", "list", "watch"] },
+  ];
+  const named: NeededRight[] = [
     { group: "", resource: "configmaps", verbs: ["get"] },
     { group: "", resource: "secrets", verbs: ["get"] },
   ];
@@ -67,6 +69,7 @@ export function neededRights(use: ClusterUse): NeededRight[] {
   ];
   return [
     ...(runsPods ? pods : []),
+    ...(runsPods || hasManifests ? named : []),
     ...(hasManifests ? manifests : []),
     ...(reviewsTokens ? reviews : []),
   ];

@@ -446,6 +446,14 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(rights(render({ resourceTemplates: { enabled: true } }))).toEqual(
       [...usual, "serviceaccounts sluice-workflow: impersonate"].sort(),
     );
+    const noPods = {
+      executor: "none",
+      auth: { tokensSecret: "tokens", accessConfigMap: "rules" },
+    };
+    expect(rights(render(noPods))).toEqual([]);
+    const objects = rights(render({ ...noPods, manifestSource: "kubernetes" }));
+    expect(objects).toEqual(expect.arrayContaining(["configmaps: get", "secrets: get"]));
+    expect(objects.filter((right) => /pods|events|claims|reviews/.test(right))).toEqual([]);
     const kinds = (values: Values) =>
       render(values).filter(({ kind, metadata }) =>
         /Role$/.test(kind) && metadata.name.endsWith("-workflows")
