@@ -16,7 +16,7 @@ import type { Artifact } from "../../spec/manifest.ts";
 import { DEADLINE_MESSAGE } from "../deadline.ts";
 import { KubernetesClaims } from "./claims.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
-import { hasEnded, hasStarted, podOutcome } from "./outcome.ts";
+import { hasEnded, hasMaybeStarted, hasStarted, podOutcome } from "./outcome.ts";
 import type { Pod } from "./outcome.ts";
 import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
 import { deletePod, markCompleted } from "./pod_calls.ts";
@@ -187,8 +187,27 @@ export class KubernetesExecutor implements Executor {
     const entry = this.#running.get(pod.metadata.annotations?.[TASK_ANNOTATION] ?? "");
     if (entry === undefined || entry.isEnding) return;
     if (hasEnded(pod)) return void this.#finish(entry, pod, this.#options.clock.monotonic());
-    if (isGone) return this.#settle(entry, { phase: "Error", message: "pod deleted" });
-    entry.see(pod, this.#options.labelPrefix);
+    if (!isGone) return entry.see(pod, this.#options.labelPrefix);
+    if (entry.isStarted || hasMaybeStarted(pod)) {
+      return this.#settle(entry, { phase: "Error", message: "pod deleted" });
+    }
+    void this.#createAgain(entry);
+  }
+
+  /** For a pod that was deleted before it began. Nothing has been done yet, so the task gets another one. */
+  async #createAgain(entry: RunningTask): Promise<void> {
+    const { clock, log, memory } = this.#options;
+    const { id } = entry.task;
+    while (this.#isCurrent(entry)) {
+      try {
+        await memory.removeBlobs(memoryKey(id, "created"));
+        break;
+      } catch (error) {
+        log.warn({ err: error, task: id }, "a deleted pod can't be made again yet");
+        await clock.sleep(FIRST_WAIT_MS, this.#stop.signal);
+      }
+    }
+    await this.#create(entry);
   }
 
   /** @param seen when the end was heard of, by the monotonic clock */

@@ -76,6 +76,11 @@ export function hasStarted({ status = {} }: Pod): boolean {
   );
 }
 
+/** True unless the last state of a pod shows that no main container has run; of one that vanished unseen it is not known. */
+export function hasMaybeStarted(pod: Pod): boolean {
+  return pod.status === undefined || hasStarted(pod);
+}
+
 /** Progress `N/M` that a pod's annotation tells. */
 export function podProgress({ metadata }: Pod, labelPrefix: string): string | undefined {
   const text = metadata.annotations?.[progressAnnotation(labelPrefix)];

@@ -1,0 +1,81 @@
+/** What becomes of a task whose pod somebody deletes, on an API server without nodes: the tests play the kubelet. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
+import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { createLogger } from "../../../../src/platform/log.ts";
+import { createMetrics } from "../../../../src/platform/metrics.ts";
+import { createDeployment } from "../../../support/cluster_executor.ts";
+import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
+import { collectReports, shell, taskSpec } from "../../../support/task_spec.ts";
+
+let api: KubeApiServer;
+let client: KubeClient;
+let executor: KubernetesExecutor;
+
+beforeAll(async () => {
+  api = await startKubeApiServer();
+  client = new KubeClient({
+    server: api.url,
+    insecureSkipVerify: false,
+    token: () => Promise.resolve(undefined),
+    namespace: "default",
+  });
+  executor = new KubernetesExecutor({
+    ...createDeployment(),
+    client,
+    clock: systemClock,
+    log: createLogger("silent"),
+    metrics: createMetrics(),
+    namespaces: ["default"],
+    helperImage: "i",
+    callbackUrl: "http://127.0.0.1:1",
+    labelPrefix: "workflows.argoproj.io/",
+    secret: "s",
+  });
+});
+
+afterAll(async () => {
+  await executor.close();
+  await api.close();
+});
+
+const path = (name: string) => `/api/v1/namespaces/default/pods/${name}`;
+
+async function uidOf(name: string): Promise<unknown> {
+  const pod = await client.call<JsonObject>({ path: path(name) }).catch(() => undefined);
+  return (pod?.["metadata"] as JsonObject | undefined)?.["uid"];
+}
+
+async function tell(name: string, status: JsonObject): Promise<void> {
+  await client.call({ method: "PATCH", path: path(name), body: { status } });
+}
+
+const containers = (state: JsonObject) => ({ containerStatuses: [{ name: "main", state }] });
+
+test("a pod that is deleted before it has begun is made again, and the task goes on", async () => {
+  const task = { ...taskSpec("early", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await executor.start(task, reports.report);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  const first = await uidOf(task.podName);
+  await tell(task.podName, { phase: "Pending" });
+  await client.call({ method: "DELETE", path: path(task.podName) });
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  expect(await uidOf(task.podName)).not.toBe(first);
+  const terminated = { exitCode: 0, reason: "Completed" };
+  await tell(task.podName, { phase: "Succeeded", ...containers({ terminated }) });
+  expect(await reports.ended).toMatchObject({ phase: "Succeeded" });
+});
+
+test("one that has begun is not: its command may have done something", async () => {
+  const task = { ...taskSpec("late", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await executor.start(task, reports.report);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  await tell(task.podName, { phase: "Running", ...containers({ running: {} }) });
+  await client.call({ method: "DELETE", path: path(task.podName) });
+  expect(await reports.ended).toMatchObject({ phase: "Error", message: "pod deleted" });
+  expect(await uidOf(task.podName)).toBeUndefined();
+});
