@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import type { JsonObject } from "../../src/base/json.ts";
+import { unavailable } from "../../src/base/problem.ts";
 import { KubeClient, KubeError } from "../../src/kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../src/kubernetes/kube_config.ts";
 import type { KubeConfig } from "../../src/kubernetes/kube_config.ts";
@@ -52,6 +53,18 @@ export function createDeployment(): Deployment {
         return Promise.resolve();
       },
     },
+  };
+}
+
+/** A memory whose store answers each second call only, as one that is being failed over. */
+export function troubled(memory: TaskMemory): TaskMemory {
+  let calls = 0;
+  const through = <Result>(act: () => Promise<Result>): Promise<Result> =>
+    calls++ % 2 === 0 ? Promise.reject(unavailable("the store does not answer")) : act();
+  return {
+    putBlob: (key, value) => through(() => memory.putBlob(key, value)),
+    getBlob: (key) => through(() => memory.getBlob(key)),
+    removeBlobs: (prefix) => through(() => memory.removeBlobs(prefix)),
   };
 }
 

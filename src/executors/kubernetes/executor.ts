@@ -26,6 +26,7 @@ import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
 import type { PodPlace } from "./pod_watch.ts";
 import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "../port.ts";
+import { isPassing } from "../passing_trouble.ts";
 import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 import { PodCreator } from "./pod_creator.ts";
@@ -147,7 +148,7 @@ export class KubernetesExecutor implements Executor {
     return Promise.resolve();
   }
 
-  /** Creates or finds the pod, and tries again while the cluster can't do it. */
+  /** Creates or finds the pod, and tries again while the cluster can't do it, or the store does not answer. */
   async #create(entry: RunningTask): Promise<void> {
     const { task } = entry;
     const { clock, memory } = this.#options;
@@ -166,12 +167,12 @@ export class KubernetesExecutor implements Executor {
         return;
       } catch (error) {
         const message = errorText(error);
-        if (!(error instanceof KubeError) || !error.isTransient) {
-          return this.#settle(entry, { phase: "Error", message });
-        }
-        this.#metrics.refused.inc({ reason: error.reason });
+        if (!isPassing(error)) return this.#settle(entry, { phase: "Error", message });
         entry.report({ type: "task-pending", task: task.id, message });
-        wait = Math.max(wait, (error.retryAfterSeconds ?? 0) * 1000);
+        if (error instanceof KubeError) {
+          this.#metrics.refused.inc({ reason: error.reason });
+          wait = Math.max(wait, (error.retryAfterSeconds ?? 0) * 1000);
+        }
       } finally {
         this.#turns.leave(task.namespace);
       }

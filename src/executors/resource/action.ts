@@ -10,6 +10,7 @@ import type { KubeClient, KubeRequest } from "../../kubernetes/kube_client.ts";
 import { conditionHolds } from "./condition.ts";
 import { readResourceFlags, type ResourceFlags } from "./flags.ts";
 import { collectionOfKind, collectionOfWord, collectionPath } from "./place.ts";
+import { isPassing } from "../passing_trouble.ts";
 import { memoryKey } from "../kubernetes/task_report.ts";
 import type { TaskMemory } from "../kubernetes/task_report.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
@@ -68,13 +69,18 @@ export class ResourceAction {
     this.#as = `system:serviceaccount:${task.namespace}:${account}`;
   }
 
-  /** Repeats a call while the API server can't answer it. */
-  async #call(request: KubeRequest): Promise<JsonObject> {
+  #call(request: KubeRequest): Promise<JsonObject> {
+    const { client } = this.#deps;
+    return this.#patiently(() => client.call({ ...request, as: this.#as, signal: this.#signal }));
+  }
+
+  /** Repeats a call while the API server, or the store, can't answer it. */
+  async #patiently<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let wait = 500;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       try {
-        return await this.#deps.client.call({ ...request, as: this.#as, signal: this.#signal });
+        return await call();
       } catch (error) {
-        if (this.#signal.aborted || !(error instanceof KubeError && error.isTransient)) throw error;
+        if (this.#signal.aborted || !isPassing(error)) throw error;
         await this.#deps.clock.sleep(wait, this.#signal);
       }
     }
@@ -192,7 +198,7 @@ export class ResourceAction {
     const place = this.#place;
     if (place === undefined) throw new Error("no place");
     const key = memoryKey(this.#task.id, "created");
-    const known = await memory.getBlob(key);
+    const known = await this.#patiently(() => memory.getBlob(key));
     if (known !== undefined) {
       place.name = Buffer.from(known).toString();
       return await this.#call({ path: `${place.path}/${place.name}` });
@@ -204,7 +210,8 @@ export class ResourceAction {
       body: manifest,
     });
     place.name = String(isJsonObject(made["metadata"]) ? made["metadata"]["name"] : "");
-    await memory.putBlob(key, Buffer.from(place.name));
+    const name = Buffer.from(place.name);
+    await this.#patiently(() => memory.putBlob(key, name));
     return made;
   }
 

@@ -5,7 +5,7 @@ import { systemClock } from "../../../../src/platform/clock.ts";
 import type { TaskSpec } from "../../../../src/engine/effect.ts";
 import type { ResourceTemplate, Template } from "../../../../src/spec/manifest.ts";
 import { type ClusterKinds, defineKinds, kindsAreOn } from "../../../support/cluster_kinds.ts";
-import { createDeployment } from "../../../support/cluster_executor.ts";
+import { createDeployment, troubled } from "../../../support/cluster_executor.ts";
 import { collectReports, taskSpec } from "../../../support/task_spec.ts";
 
 const NAMESPACE = "resource-objects";
@@ -58,6 +58,23 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
   const value = (v: string) => ({
     phase: "Succeeded",
     outputs: { parameters: [expect.objectContaining({ name: "v", value: v })] },
+  });
+
+  test("an object is made once, also while the store does not answer", async () => {
+    const { client, group } = kinds;
+    const memory = troubled(createDeployment().memory);
+    const patient = new ResourceExecutor({ client, clock: systemClock, memory, group });
+    const manifest = JSON.stringify({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "patient" },
+    });
+    const reports = collectReports();
+    const resource = { action: "create", manifest };
+    const task = taskSpec("patient", { resource }, { namespace: NAMESPACE });
+    await patient.start(task, reports.report);
+    expect(await reports.ended).toMatchObject({ phase: "Succeeded" });
+    await patient.close();
   });
 
   test("an object is read by its name, and its outputs by jq", async () => {

@@ -1,12 +1,16 @@
-/** What becomes of a task whose pod somebody deletes, on an API server without nodes: the tests play the kubelet. */
+/**
+ * What becomes of a task whose pod somebody deletes, and while the store does not answer, on an API server without nodes: the
+ * tests play the kubelet.
+ */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
 import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
+import type { TaskMemory } from "../../../../src/executors/kubernetes/task_report.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { createMetrics } from "../../../../src/platform/metrics.ts";
-import { createDeployment } from "../../../support/cluster_executor.ts";
+import { createDeployment, troubled } from "../../../support/cluster_executor.ts";
 import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
 import { collectReports, shell, taskSpec } from "../../../support/task_spec.ts";
 
@@ -14,17 +18,13 @@ let api: KubeApiServer;
 let client: KubeClient;
 let executor: KubernetesExecutor;
 
-beforeAll(async () => {
-  api = await startKubeApiServer();
-  client = new KubeClient({
-    server: api.url,
-    insecureSkipVerify: false,
-    token: () => Promise.resolve(undefined),
-    namespace: "default",
-  });
-  executor = new KubernetesExecutor({
-    ...createDeployment(),
+const deployment = createDeployment();
+
+function openExecutor(memory: TaskMemory): KubernetesExecutor {
+  return new KubernetesExecutor({
     client,
+    memory,
+    instance: deployment.instance,
     clock: systemClock,
     log: createLogger("silent"),
     metrics: createMetrics(),
@@ -34,6 +34,17 @@ beforeAll(async () => {
     labelPrefix: "workflows.argoproj.io/",
     secret: "s",
   });
+}
+
+beforeAll(async () => {
+  api = await startKubeApiServer();
+  client = new KubeClient({
+    server: api.url,
+    insecureSkipVerify: false,
+    token: () => Promise.resolve(undefined),
+    namespace: "default",
+  });
+  executor = openExecutor(deployment.memory);
 });
 
 afterAll(async () => {
@@ -78,4 +89,21 @@ test("one that has begun is not: its command may have done something", async () 
   await client.call({ method: "DELETE", path: path(task.podName) });
   expect(await reports.ended).toMatchObject({ phase: "Error", message: "pod deleted" });
   expect(await uidOf(task.podName)).toBeUndefined();
+});
+
+test("while the store does not answer, a task waits, and says so", async () => {
+  const troubledExecutor = openExecutor(troubled(deployment.memory));
+  const task = { ...taskSpec("patient", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await troubledExecutor.start(task, reports.report);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined(), 5_000);
+  const terminated = { exitCode: 0, reason: "Completed" };
+  await tell(task.podName, { phase: "Succeeded", ...containers({ terminated }) });
+  expect(await reports.ended).toMatchObject({ phase: "Succeeded" });
+  expect(reports.facts).toContainEqual({
+    type: "task-pending",
+    task: task.id,
+    message: "the store does not answer",
+  });
+  await troubledExecutor.close();
 });
