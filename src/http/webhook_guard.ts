@@ -1,11 +1,8 @@
 /** Senders of events that prove who they are by a signature instead of a credential. */
 import { Problem, ProblemCode } from "../base/problem.ts";
-import {
-  knownWithoutSenders,
-  proveWebhook,
-  WEBHOOK_SECRET,
-} from "../service/events/webhook_senders.ts";
+import { knownWithoutSenders, proveWebhook } from "../service/events/webhook_senders.ts";
 import type { GuardedRequest, GuardVerdict } from "./route.ts";
+import { WEBHOOK_SECRET } from "../spec/naming.ts";
 
 /**
  * Lets a sender that signed the event act as its service account. The body is read only if the headers hold what one of the

@@ -44,6 +44,8 @@ export interface KubeRequest {
   as?: string;
   /** @default {"application/merge-patch+json"} for PATCH */
   contentType?: string;
+  /** Another form of the answer, for example metadata only. */
+  accept?: string;
   signal?: AbortSignal;
 }
 
@@ -135,7 +137,7 @@ export class KubeClient {
       method,
       agent: this.#agent,
       headers: {
-        accept: "application/json, */*",
+        accept: call.accept ?? "application/json, */*",
         "user-agent": "sluice",
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(call.as !== undefined && { "impersonate-user": call.as }),

@@ -17,7 +17,8 @@ import { manifestObject } from "../store/manifest_object.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps, Surroundings } from "./deps.ts";
 import { createStoredConfig } from "./manifests/stored_config.ts";
-import { WEBHOOK_SECRET, webhookSecretFault } from "./events/webhook_senders.ts";
+import { webhookSecretFault } from "./events/webhook_senders.ts";
+import { WEBHOOK_SECRET } from "../spec/naming.ts";
 
 export type FindingStatus = "ok" | "warning" | "failed" | "skipped";
 

@@ -88,3 +88,6 @@ export function cronLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string 
 export function scheduledTimeAnnotation({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}scheduled-time`;
 }
+
+/** Secret of a namespace with its webhook senders. Each key is a service account, each value YAML with `type` and `secret`. */
+export const WEBHOOK_SECRET = "argo-workflows-webhook-clients";

@@ -212,6 +212,111 @@ describe(`from a cluster (${kindsAreOn})`, () => {
   });
 });
 
+describe("what is not imported is told", () => {
+  const id = randomUUID().slice(0, 8);
+  const group = `b${id}.sluice.test`;
+  const namespace = `mf-b${id}`;
+  const rule = "workflows.argoproj.io/rbac-rule";
+  const objects: { kind: string; metadata: { name: string } }[] = [
+    { kind: "Secret", metadata: { name: "argo-workflows-webhook-clients" } },
+    { kind: "Secret", metadata: { name: "other" } },
+    { kind: "ServiceAccount", metadata: { name: "plain" } },
+    {
+      kind: "ServiceAccount",
+      metadata: { name: "admins", annotations: { [rule]: "'admin' in groups" } },
+    } as never,
+  ];
+  const told = [
+    expect.objectContaining({ kind: "Secret", name: "argo-workflows-webhook-clients" }),
+    {
+      kind: "ServiceAccount",
+      namespace,
+      name: "admins",
+      verdict: "left",
+      reason: expect.stringContaining(`"'admin' in groups": write them as rules`) as string,
+    },
+  ];
+  let kinds: ClusterKinds;
+
+  beforeAll(async () => {
+    kinds = await defineKinds(group, namespace, true);
+    const call = (path: string, body: object) =>
+      kinds.client.call({ method: "POST", path, body: body as JsonObject });
+    const core = `/api/v1/namespaces/${namespace}`;
+    for (const object of objects) {
+      await call(`${core}/${object.kind.toLowerCase()}s`, object);
+    }
+    const map = (name: string, data: object) =>
+      call(`${core}/configmaps`, { metadata: { name }, data });
+    await map("sizes", { work: "2" });
+    await map("other-settings", { parallelism: "5" });
+    const leaf = { name: "main", container: { image: "busybox", command: ["true"] } };
+    const semaphore = (name: string) => ({
+      synchronization: { semaphores: [{ configMapKeyRef: { name, key: "work" } }] },
+    });
+    const template = (kind: "ClusterWorkflowTemplate", name: string, sizes: string) =>
+      call(collectionPath(group, kind), {
+        metadata: { name },
+        spec: { entrypoint: "main", templates: [leaf], ...semaphore(sizes) },
+      });
+    await template("ClusterWorkflowTemplate", `used-${id}`, "sizes");
+    await template("ClusterWorkflowTemplate", `unused-${id}`, "elsewhere");
+    await call(collectionPath(group, "CronWorkflow", namespace), {
+      metadata: { name: "user" },
+      spec: {
+        schedules: ["0 1 * * *"],
+        workflowSpec: { workflowTemplateRef: { name: `used-${id}`, clusterScope: true } },
+      },
+    });
+  });
+  afterAll(() => kinds?.remove());
+
+  const run = (...more: string[]) =>
+    migrate("--kubeconfig", kinds.config, "--api-group", group, "-n", namespace, ...more);
+
+  test("webhook senders, rules of accounts, settings under another name, maps of cluster templates", async () => {
+    const { out, status } = await run("-o", "json", "--controller-configmap", "other-settings");
+    const report = JSON.parse(out) as Told & { unseen: unknown[] };
+    expect(report.objects.filter(({ kind }) => ["Secret", "ServiceAccount"].includes(kind)))
+      .toEqual(told);
+    expect(report.settings.map(({ name }) => name)).toEqual(["parallelism"]);
+    expect(report).toMatchObject({ unseen: [], troubles: [] });
+    expect(named(report, "sizes")).toMatchObject({ kind: "ConfigMap", outcome: "created" });
+    expect(named(report, `used-${id}`)).toMatchObject({ verdict: "works" });
+    expect(named(report, `unused-${id}`)).toMatchObject({
+      verdict: "partly",
+      notes: [{ path: "ConfigMap elsewhere" }],
+    });
+    expect(status).toBe(0);
+  });
+
+  test("whoever may not look at them is told so, and the report is still whole", async () => {
+    kinds.server?.forbid(["/secrets", "/serviceaccounts", "/api/v1/configmaps"]);
+    const { out, status } = await run();
+    kinds.server?.forbid([]);
+    expect(out).toMatch(/Not looked at:\n {4}the controller's settings: .*forbidden/);
+    expect(out).toMatch(/webhook senders: .*forbidden[^]*single sign-on: .*forbidden/);
+    expect(status).toBe(0);
+  });
+
+  test("settings that are not found are asked for", async () => {
+    expect((await run()).out).toContain(
+      "no ConfigMap workflow-controller-configmap was found; --controller-configmap names another",
+    );
+  });
+
+  test("in files, too", async () => {
+    const file = join(folder, "accounts.json");
+    const items = objects.map((object) => ({
+      ...object,
+      metadata: { ...object.metadata, namespace },
+    }));
+    await writeFile(file, JSON.stringify({ kind: "List", items }));
+    const { out } = await migrate("-f", file, "-o", "json", "--instance-id", "x");
+    expect((JSON.parse(out) as Told).objects).toEqual(told);
+  });
+});
+
 describe("from files", () => {
   const namespace = "team-f";
   let file: string;
@@ -271,6 +376,29 @@ describe("from files", () => {
       Workflow: { unchanged: 7 },
     });
     expect(await everything(namespace)).toBe(after);
+  });
+
+  test("a dry run refuses what the server would refuse for its nodes", async () => {
+    const odd = join(folder, "odd.json");
+    const { kind, ...workflow } = installation({
+      namespace,
+      apiVersion: "argoproj.io/v1alpha1",
+      startedAt: STARTED_AT,
+    }).find((one) => one.kind === "Workflow") ?? { kind: "", metadata: { name: "" } };
+    const metadata = {
+      ...workflow.metadata,
+      uid: "odd-1",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+    };
+    const status = { ...(workflow as JsonObject)["status"] as JsonObject, nodes: { a: { id: 7 } } };
+    await writeFile(odd, JSON.stringify({ ...workflow, kind, metadata, status }));
+    const reports = [];
+    for (const more of [[], ["--apply"]]) {
+      const report = told(await migrate("-f", odd, "--with-workflows", "-o", "json", ...more));
+      reports.push(report.objects);
+    }
+    expect(reports[0]).toMatchObject([{ verdict: "refused" }]);
+    expect(reports[0]).toEqual(reports[1]);
   });
 
   test("a file that cannot be read is told; the others are imported", async () => {

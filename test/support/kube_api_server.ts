@@ -39,6 +39,8 @@ export interface KubeApiServer {
   compact(): void;
   /** Answers the next calls that aren't watches with 429. */
   refuse(calls: number, retryAfterSeconds?: number): void;
+  /** Answers calls of paths that end like this with 403. */
+  forbid(ends: readonly string[]): void;
   /** Number of calls so far that changed something. */
   writes(): number;
   close(): Promise<void>;
@@ -80,6 +82,7 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
   let compacted = 0;
   let refusals = 0;
   let retryAfter = 0;
+  let forbidden: readonly string[] = [];
   let writes = 0;
 
   const keyOf = ({ type, namespace = "", name = "" }: Place) => `${type}/${namespace}/${name}`;
@@ -218,6 +221,9 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
       response.setHeader("retry-after", String(retryAfter));
       throw new Refusal(429, "TooManyRequests", "too many requests");
     }
+    if (forbidden.some((end) => url.pathname.endsWith(end))) {
+      throw new Refusal(403, "Forbidden", `${url.pathname} is forbidden`);
+    }
     const body = text === "" ? null : JSON.parse(text) as Json;
     const { method = "GET" } = request;
     const result = method === "POST"
@@ -260,6 +266,9 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     refuse(calls, retryAfterSeconds = 0) {
       refusals = calls;
       retryAfter = retryAfterSeconds;
+    },
+    forbid(ends) {
+      forbidden = ends;
     },
     writes: () => writes,
     async close() {

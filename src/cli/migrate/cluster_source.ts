@@ -4,14 +4,14 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { apiVersionOf, CLUSTER_KINDS, collectionPath } from "../../kubernetes/cluster_object.ts";
 import { KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
 import { loadKubeConfig } from "../../kubernetes/kube_config.ts";
+import { WEBHOOK_SECRET } from "../../spec/naming.ts";
 import {
   ARTIFACT_REPOSITORIES,
   CONFIG_TYPE_LABEL,
-  CONTROLLER_CONFIG,
   INSTANCE_LABEL,
-  type OnTrouble,
   type Selection,
   type Source,
+  type SourceListener,
 } from "./source.ts";
 
 /** Objects of a page. */
@@ -20,6 +20,17 @@ const PAGE = 100;
 const WORKFLOW_PAGE = 20;
 /** Tries of a call that may succeed later. */
 const TRIES = 5;
+
+/** No word of a Secret leaves the cluster. */
+const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+interface ListOptions {
+  /** Objects of a page. */
+  limit?: number;
+  /** Nothing of it would be imported, so a refusal is no trouble. */
+  isMinor?: boolean;
+  accept?: string;
+}
 
 export interface ClusterAccess {
   kubeconfig?: string;
@@ -30,24 +41,24 @@ export interface ClusterAccess {
 export async function openCluster(
   { kubeconfig, context }: ClusterAccess,
   selection: Selection,
-  onTrouble: OnTrouble,
+  listener: SourceListener,
 ): Promise<Source> {
   const env = kubeconfig === undefined ? process.env : { KUBECONFIG: kubeconfig };
   const client = new KubeClient(await loadKubeConfig(env, context));
-  return new ClusterSource(client, selection, onTrouble);
+  return new ClusterSource(client, selection, listener);
 }
 
 class ClusterSource implements Source {
   readonly name: string;
   readonly #client: KubeClient;
   readonly #selection: Selection;
-  readonly #onTrouble: OnTrouble;
+  readonly #listener: SourceListener;
 
-  constructor(client: KubeClient, selection: Selection, onTrouble: OnTrouble) {
+  constructor(client: KubeClient, selection: Selection, listener: SourceListener) {
     this.name = `the cluster ${client.config.server}`;
     this.#client = client;
     this.#selection = selection;
-    this.#onTrouble = onTrouble;
+    this.#listener = listener;
   }
 
   async *manifests(): AsyncIterable<JsonObject[]> {
@@ -59,10 +70,7 @@ class ClusterSource implements Source {
     yield* this.#tolerant("artifact repositories", configMaps, {
       fieldSelector: `metadata.name=${ARTIFACT_REPOSITORIES}`,
     });
-    // The controller has a namespace of its own.
-    yield* this.#tolerant("the controller's settings", "/api/v1/configmaps", {
-      fieldSelector: `metadata.name=${CONTROLLER_CONFIG}`,
-    });
+    yield* this.#settings();
     for (const kind of CLUSTER_KINDS) {
       const path = collectionPath(apiGroup, kind, namespace);
       for await (const page of this.#tolerant(`${kind}s`, path, this.#ofInstance())) {
@@ -71,10 +79,50 @@ class ClusterSource implements Source {
     }
   }
 
+  /** The settings are only told, so an installation without them, or out of reach, is no trouble. */
+  async *#settings(): AsyncIterable<JsonObject[]> {
+    const { controllerConfig } = this.#selection;
+    const what = "the controller's settings";
+    let isFound = false;
+    // The controller has a namespace of its own.
+    const pages = this.#tolerant(what, "/api/v1/configmaps", {
+      fieldSelector: `metadata.name=${controllerConfig}`,
+    }, { isMinor: true });
+    for await (const page of pages) {
+      isFound = true;
+      yield page;
+    }
+    if (!isFound) {
+      const missing = `no ConfigMap ${controllerConfig} was found`;
+      this.#listener.unseen(what, `${missing}; --controller-configmap names another`);
+    }
+  }
+
+  async *accounts(): AsyncIterable<JsonObject[]> {
+    const { namespace } = this.#selection;
+    const place = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
+    const options = { isMinor: true, accept: METADATA_ONLY };
+    const secrets = this.#tolerant("webhook senders", `/api/v1${place}/secrets`, {
+      fieldSelector: `metadata.name=${WEBHOOK_SECRET}`,
+    }, options);
+    for await (const page of secrets) yield page.map((item) => ({ ...item, kind: "Secret" }));
+    const accounts = this.#tolerant(
+      "rules of single sign-on",
+      `/api/v1${place}/serviceaccounts`,
+      {},
+      options,
+    );
+    for await (const page of accounts) {
+      yield page.map((item) => ({ ...item, kind: "ServiceAccount" }));
+    }
+  }
+
   async *workflows(): AsyncIterable<JsonObject[]> {
     const { namespace, apiGroup } = this.#selection;
     const path = collectionPath(apiGroup, "Workflow", namespace);
-    for await (const page of this.#tolerant("Workflows", path, this.#ofInstance(), WORKFLOW_PAGE)) {
+    for await (
+      const page of this.#tolerant("Workflows", path, this.#ofInstance(), { limit: WORKFLOW_PAGE })
+    ) {
       yield page.map((object) => withKind(object, "Workflow", apiGroup));
     }
   }
@@ -86,7 +134,9 @@ class ClusterSource implements Source {
       return { ...found, kind: "ConfigMap" };
     } catch (error) {
       if (!(error instanceof KubeError) || error.status === 0) throw error;
-      if (error.status !== 404) this.#onTrouble(`ConfigMap ${namespace}/${name}`, error.message);
+      if (error.status !== 404) {
+        this.#listener.trouble(`ConfigMap ${namespace}/${name}`, error.message);
+      }
       return undefined;
     }
   }
@@ -105,7 +155,7 @@ class ClusterSource implements Source {
     what: string,
     path: string,
     query: Record<string, string>,
-    limit = PAGE,
+    { limit = PAGE, isMinor = false, accept }: ListOptions = {},
   ): AsyncGenerator<JsonObject[]> {
     try {
       let next: string | undefined;
@@ -114,7 +164,7 @@ class ClusterSource implements Source {
           ...query,
           limit: String(limit),
           ...(next !== undefined && { continue: next }),
-        });
+        }, accept);
         const items = Array.isArray(page["items"]) ? page["items"].filter(isJsonObject) : [];
         const isOfMaps = path.endsWith("/configmaps");
         if (items.length > 0) {
@@ -132,14 +182,19 @@ class ClusterSource implements Source {
         : error.status === 410
         ? "; the list took too long: run the command again, what is imported stays"
         : "";
-      this.#onTrouble(what, error.message + advice);
+      if (isMinor) this.#listener.unseen(what, error.message);
+      else this.#listener.trouble(what, error.message + advice);
     }
   }
 
-  async #call(path: string, query: Record<string, string>): Promise<JsonObject> {
+  async #call(
+    path: string,
+    query: Record<string, string>,
+    accept?: string,
+  ): Promise<JsonObject> {
     for (let tries = 1;; tries++) {
       try {
-        return await this.#client.call({ path, query });
+        return await this.#client.call({ path, query, ...(accept !== undefined && { accept }) });
       } catch (error) {
         const isOver = !(error instanceof KubeError) || !error.isTransient || tries === TRIES;
         if (isOver) throw error;

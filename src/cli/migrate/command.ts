@@ -9,12 +9,12 @@ import { Archive } from "./archive_source.ts";
 import { type ExecutorName, EXECUTORS } from "./check.ts";
 import { openCluster } from "./cluster_source.ts";
 import { openFiles } from "./file_source.ts";
-import { importManifests } from "./import_manifests.ts";
+import { importManifests, type ManifestImport } from "./import_manifests.ts";
 import { importArchive, importWorkflows } from "./import_workflows.ts";
 import { Progress } from "./progress.ts";
 import { Report } from "./report.ts";
 import { keepHeapSmall } from "./small_heap.ts";
-import type { Selection } from "./source.ts";
+import { CONTROLLER_CONFIG, type Selection } from "./source.ts";
 import { Target } from "./target.ts";
 
 interface MigrateOptions {
@@ -23,6 +23,7 @@ interface MigrateOptions {
   file?: string[];
   instanceId?: string;
   apiGroup: string;
+  controllerConfigmap: string;
   archive?: string;
   archiveOnly?: boolean;
   archiveClusterName: string;
@@ -54,6 +55,11 @@ export function addMigrateCommand(program: Command, exit: (status: number) => vo
     .option("-f, --file <path>", "files or folders instead of a cluster; may be repeated", collect)
     .option("--instance-id <id>", "only what belongs to the controller with this instanceID")
     .option("--api-group <name>", "group of its kinds", STANDARD_NAMING.apiGroup)
+    .option(
+      "--controller-configmap <name>",
+      "the ConfigMap with the settings of the controller",
+      CONTROLLER_CONFIG,
+    )
     .option("--with-workflows", "also finished workflows of the cluster or the files")
     .option("--archive <url>", "also the archive: postgres://… or mysql://…")
     .option("--archive-only", "the archive and nothing else")
@@ -95,8 +101,8 @@ async function migrate(
     throw new UsageError("--archive-only needs --archive");
   }
   const isDryRun = options.apply !== true;
-  const { instanceId, apiGroup } = options;
-  const selection = { apiGroup, ...defined({ namespace, instanceId }) };
+  const { instanceId, apiGroup, controllerConfigmap: controllerConfig } = options;
+  const selection = { apiGroup, controllerConfig, ...defined({ namespace, instanceId }) };
   const archive = options.archive === undefined ? undefined : await Archive.open({
     address: options.archive,
     clusterName: options.archiveClusterName,
@@ -120,14 +126,13 @@ async function importInstallation(
   { file, kubeconfig, context, withWorkflows }: MigrateOptions,
   selection: Selection,
   archive: Archive | undefined,
-  run: Omit<Parameters<typeof importManifests>[0], "source">,
+  run: Omit<ManifestImport, "source" | "controllerConfig">,
 ): Promise<void> {
-  const onTrouble = (what: string, why: string) => run.report.trouble(what, why);
   const source = file === undefined
-    ? await openCluster(defined({ kubeconfig, context }), selection, onTrouble)
-    : await openFiles(file, selection, onTrouble);
+    ? await openCluster(defined({ kubeconfig, context }), selection, run.report)
+    : await openFiles(file, selection, run.report);
   try {
-    await importManifests({ ...run, source });
+    await importManifests({ ...run, source, controllerConfig: selection.controllerConfig });
     const nodesOf = archive && ((uid: string, version: string) => archive.nodes(uid, version));
     if (withWorkflows === true) await importWorkflows(source, nodesOf, run);
   } finally {

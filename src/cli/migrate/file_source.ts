@@ -3,7 +3,8 @@ import { stat } from "node:fs/promises";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { isKind } from "../../spec/schema/decode_manifest.ts";
 import { expandFolders, metadataOf, objectsIn, readSource } from "../manifests.ts";
-import { INSTANCE_LABEL, type OnTrouble, type Selection, type Source } from "./source.ts";
+import { ACCOUNT_KINDS } from "./by_hand.ts";
+import { INSTANCE_LABEL, type Selection, type Source, type SourceListener } from "./source.ts";
 
 /** Largest file. It is held in memory as a whole. */
 const MAX_BYTES = 64 * 2 ** 20;
@@ -17,7 +18,7 @@ const DEFAULT_NAMESPACE = "default";
 export async function openFiles(
   names: string[],
   selection: Selection,
-  onTrouble: OnTrouble,
+  listener: SourceListener,
 ): Promise<Source> {
   const files = await expandFolders(names);
   if (files.length > MAX_FILES) {
@@ -29,19 +30,19 @@ export async function openFiles(
       throw new Error(`${file} has ${size} bytes, at most ${MAX_BYTES} are read: split it`);
     }
   }
-  return new FileSource(files, selection, onTrouble);
+  return new FileSource(files, selection, listener);
 }
 
 class FileSource implements Source {
   readonly name = "files";
   readonly #files: string[];
   readonly #selection: Selection;
-  readonly #onTrouble: OnTrouble;
+  readonly #listener: SourceListener;
 
-  constructor(files: string[], selection: Selection, onTrouble: OnTrouble) {
+  constructor(files: string[], selection: Selection, listener: SourceListener) {
     this.#files = files;
     this.#selection = selection;
-    this.#onTrouble = onTrouble;
+    this.#listener = listener;
   }
 
   async *manifests(): AsyncIterable<JsonObject[]> {
@@ -50,15 +51,15 @@ class FileSource implements Source {
       const page: JsonObject[] = [];
       for (const object of objects) {
         const kind = String(object["kind"] ?? "");
-        // Secrets are not carried about.
-        if (isKind(kind) && kind !== "Secret") {
+        if (ACCOUNT_KINDS.includes(kind)) continue;
+        if (isKind(kind)) {
           if (kind !== "Workflow") page.push(object);
         } else strange.set(kind, (strange.get(kind) ?? 0) + 1);
       }
       if (page.length > 0) yield page;
     }
     for (const [kind, count] of strange) {
-      this.#onTrouble(kind === "" ? "objects without a kind" : kind, `${count} not read`);
+      this.#listener.trouble(kind === "" ? "objects without a kind" : kind, `${count} not read`);
     }
   }
 
@@ -74,6 +75,12 @@ class FileSource implements Source {
     return Promise.resolve(undefined);
   }
 
+  async *accounts(): AsyncIterable<JsonObject[]> {
+    for await (const objects of this.#objects(false)) {
+      yield objects.filter(({ kind }) => ACCOUNT_KINDS.includes(String(kind)));
+    }
+  }
+
   close(): void {}
 
   /** The objects of each file. @param tells whether a file that cannot be read is told */
@@ -84,7 +91,7 @@ class FileSource implements Source {
         objects = objectsIn(await readSource(file), file).flatMap(inList);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        if (tells) this.#onTrouble(file, error.message.replace(`${file}: `, ""));
+        if (tells) this.#listener.trouble(file, error.message.replace(`${file}: `, ""));
         continue;
       }
       yield objects.map(placed).filter((object) => isSelected(object, this.#selection));
@@ -110,6 +117,7 @@ function isSelected(object: JsonObject, { namespace, instanceId }: Selection): b
   const isPlaced = namespace === undefined || kind === "ClusterWorkflowTemplate" ||
     own === namespace;
   const isOurs = instanceId === undefined || kind === "ConfigMap" ||
+    ACCOUNT_KINDS.includes(String(kind)) ||
     (isJsonObject(labels) && labels[INSTANCE_LABEL] === instanceId);
   return isPlaced && isOurs;
 }

@@ -3,12 +3,13 @@ import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { inNewForm } from "../../spec/older_forms.ts";
 import { KINDS } from "../../spec/schema/decode_manifest.ts";
 import { metadataOf } from "../manifests.ts";
+import { byHand } from "./by_hand.ts";
 import { assess, type Assessment, type ExecutorName } from "./check.ts";
 import { controllerSettings } from "./controller_settings.ts";
-import { namedConfigMaps } from "./named_config_maps.ts";
+import { namedConfigMaps, unplacedConfigMaps } from "./named_config_maps.ts";
 import type { Progress } from "./progress.ts";
 import { objectReport, type Report } from "./report.ts";
-import { CONFIG_TYPE_LABEL, CONTROLLER_CONFIG, type Source } from "./source.ts";
+import { CONFIG_TYPE_LABEL, type Source } from "./source.ts";
 import type { Outcome, Target } from "./target.ts";
 
 /** Most manifests. They are held in memory together, because templates refer to each other. */
@@ -23,6 +24,8 @@ interface Entry {
 
 export interface ManifestImport {
   source: Source;
+  /** Name of the ConfigMap with the settings of the controller. */
+  controllerConfig: string;
   /** Absent: no server is asked. */
   target: Target | undefined;
   executor: ExecutorName;
@@ -35,18 +38,51 @@ export interface ManifestImport {
 export async function importManifests(run: ManifestImport): Promise<void> {
   const { target, report } = run;
   const renewed = (await readManifests(run)).map(inNewForm);
-  const assessments = assess(renewed.map(({ manifest }) => manifest), run.executor);
+  const manifests = renewed.map(({ manifest }) => manifest);
+  const assessments = assess(manifests, run.executor);
+  const configMaps = new Set(
+    manifests.filter(({ kind }) => kind === "ConfigMap").map((one) =>
+      String(metadataOf(one)["name"])
+    ),
+  );
   const entries = renewed.map(({ manifest, older }, index): Entry => {
     const found = cacheNote(manifest) ?? assessments[index] ?? { verdict: "works", notes: [] };
     const forms = older.map(({ path, now }) => ({ path, text: `imported as ${now}` }));
-    return { object: manifest, assessment: { ...found, notes: [...found.notes, ...forms] } };
+    const unplaced = unplacedConfigMaps(manifest, configMaps).map((name) => ({
+      path: `ConfigMap ${name}`,
+      text: "nothing that was read uses this template: bring it along into the namespaces that do",
+    }));
+    const verdict = found.verdict === "works" && unplaced.length > 0 ? "partly" : found.verdict;
+    const notes = [...found.notes, ...unplaced, ...forms];
+    return { object: manifest, assessment: { ...found, verdict, notes } };
   });
   if (target !== undefined) await place(entries, target, run);
   for (const entry of entries) report.add(reportOf(entry, run.isDryRun));
+  await tellByHand(run);
+}
+
+/** Tells what nobody but the user can bring along. */
+async function tellByHand({ source, report }: ManifestImport): Promise<void> {
+  for await (const page of source.accounts()) {
+    for (const object of page) {
+      const reason = byHand(object);
+      if (reason === undefined) continue;
+      const { namespace = "", name = "" } = metadataOf(object);
+      report.add({
+        kind: String(object["kind"]),
+        namespace: String(namespace),
+        name: String(name),
+        verdict: "left",
+        reason,
+      });
+    }
+  }
 }
 
 /** All manifests, each after those to which it may refer. */
-async function readManifests({ source, report }: ManifestImport): Promise<JsonObject[]> {
+async function readManifests(
+  { source, report, controllerConfig }: ManifestImport,
+): Promise<JsonObject[]> {
   const objects = new Map<string, JsonObject>();
   const add = (object: JsonObject) => {
     if (objects.size >= MAX_MANIFESTS) {
@@ -56,7 +92,7 @@ async function readManifests({ source, report }: ManifestImport): Promise<JsonOb
   };
   for await (const page of source.manifests()) {
     for (const object of page) {
-      if (metadataOf(object)["name"] === CONTROLLER_CONFIG && object["kind"] === "ConfigMap") {
+      if (metadataOf(object)["name"] === controllerConfig && object["kind"] === "ConfigMap") {
         report.settings(controllerSettings(object));
       } else add(object);
     }

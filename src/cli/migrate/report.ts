@@ -19,7 +19,7 @@ export interface ObjectReport {
   notes?: Note[];
 }
 
-/** A part of the installation that could not be read. */
+/** A part of the installation that could not be read or looked at. */
 interface Trouble {
   what: string;
   why: string;
@@ -39,6 +39,7 @@ export class Report {
   readonly #isDryRun: boolean;
   readonly #counts = new Map<string, Counts>();
   readonly #troubles: Trouble[] = [];
+  readonly #unseen: Trouble[] = [];
   #settings: Setting[] = [];
   #told = 0;
   #count = 0;
@@ -67,6 +68,11 @@ export class Report {
     this.#troubles.push({ what, why });
   }
 
+  /** Something that would not be imported anyway could not be looked at: the report is still whole. */
+  unseen(what: string, why: string): void {
+    this.#unseen.push({ what, why });
+  }
+
   settings(settings: Setting[]): void {
     this.#settings = settings;
   }
@@ -79,6 +85,7 @@ export class Report {
       const rest = {
         settings: this.#settings,
         troubles: this.#troubles,
+        unseen: this.#unseen,
         isDryRun: this.#isDryRun,
         summary: Object.fromEntries(this.#counts),
       };
@@ -103,10 +110,8 @@ export class Report {
       print("\nSettings of the controller, which a server has as flags:");
       for (const { name, advice } of this.#settings) print(`    ${name}: ${advice}`);
     }
-    if (this.#troubles.length > 0) {
-      print("\nNot read:");
-      for (const { what, why } of this.#troubles) print(`    ${what}: ${why}`);
-    }
+    printTroubles("Not read", this.#troubles);
+    printTroubles("Not looked at", this.#unseen);
     print("");
     const done = this.#isDryRun
       ? ["TO CREATE", "THERE", "DIFFER", "TO REPLACE"]
@@ -121,6 +126,12 @@ export class Report {
     );
     if (this.#isDryRun) print("\nNothing was changed: --apply imports.");
   }
+}
+
+function printTroubles(title: string, troubles: readonly Trouble[]): void {
+  if (troubles.length === 0) return;
+  print(`\n${title}:`);
+  for (const { what, why } of troubles) print(`    ${what}: ${why}`);
 }
 
 function noCounts(): Counts {

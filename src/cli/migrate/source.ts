@@ -1,7 +1,7 @@
 /** Where an installation of Argo Workflows is read from, page by page. */
 import type { JsonObject } from "../../base/json.ts";
 
-/** The ConfigMap with the settings of the controller. */
+/** The ConfigMap with the settings of the controller, unless it was started with another. */
 export const CONTROLLER_CONFIG = "workflow-controller-configmap";
 /** ConfigMap of a namespace with its artifact repositories. */
 export const ARTIFACT_REPOSITORIES = "artifact-repositories";
@@ -14,6 +14,8 @@ export const INSTANCE_LABEL = "workflows.argoproj.io/controller-instanceid";
 export interface Selection {
   /** Group of the workflow kinds. */
   apiGroup: string;
+  /** Name of the ConfigMap with the settings of the controller. */
+  controllerConfig: string;
   /** Absent: all namespaces. */
   namespace?: string;
   /** Only objects of the controller with this instance id. @default whatever theirs is */
@@ -30,8 +32,15 @@ export interface Source {
   workflows(): AsyncIterable<JsonObject[]>;
   /** A ConfigMap that a manifest names; undefined when there is none. */
   configMap(namespace: string, name: string): Promise<JsonObject | undefined>;
+  /** Secrets and service accounts that may mean something to Argo Workflows, without what is in the Secrets. */
+  accounts(): AsyncIterable<JsonObject[]>;
   close(): void;
 }
 
-/** Says that a part of an installation cannot be read, and why; the rest goes on. */
-export type OnTrouble = (what: string, why: string) => void;
+/** What a source tells beside its objects. */
+export interface SourceListener {
+  /** A part of the installation cannot be read, and why; the rest goes on. */
+  trouble(what: string, why: string): void;
+  /** Something that would not be imported anyway could not be looked at. */
+  unseen(what: string, why: string): void;
+}

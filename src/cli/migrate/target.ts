@@ -1,5 +1,5 @@
 /** The Sluice server that objects are imported into. */
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { ClientError } from "../../client/transport.ts";
 import type { ConfigMap, Workflow } from "../../spec/manifest.ts";
 import { type Context, isNotFound } from "../context.ts";
@@ -76,13 +76,12 @@ export class Target {
   workflow(workflow: JsonObject): Promise<Outcome> {
     const namespace = String(metadataOf(workflow)["namespace"] ?? "");
     const { isDryRun, overwrite } = this.#options;
-    // What is there already is told by the end alone.
-    const sent = isDryRun ? withoutNodes(workflow) : workflow;
+    // A dry run sends it with its nodes too: they may be what the server refuses.
     return tolerant(async () =>
       asJson(
         await this.#context.client.call("ImportService_ImportWorkflow", {
           params: { namespace },
-          body: { workflow: sent as unknown as Workflow, dryRun: isDryRun, overwrite },
+          body: { workflow: workflow as unknown as Workflow, dryRun: isDryRun, overwrite },
         }),
       ) as unknown as Outcome
     );
@@ -120,13 +119,6 @@ export class Target {
     if (!isDryRun) await updateObject(this.#context, resource, wanted);
     return { outcome: "replaced" };
   }
-}
-
-function withoutNodes(workflow: JsonObject): JsonObject {
-  const { status } = workflow;
-  if (!isJsonObject(status)) return workflow;
-  const { nodes: _nodes, ...rest } = status;
-  return { ...workflow, status: rest };
 }
 
 /** Makes an outcome of a refusal, and tries again what may succeed later. */

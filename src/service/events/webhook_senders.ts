@@ -13,14 +13,12 @@ import {
 import { isJsonObject } from "../../base/json.ts";
 import { Problem } from "../../base/problem.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
+import { WEBHOOK_SECRET } from "../../spec/naming.ts";
 import type { Version } from "../../store/version.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { eventCaller } from "./caller.ts";
 import { secretTexts } from "../manifests/stored_config.ts";
-
-/** Name of the secret. Each key is a service account, each value YAML with `type` and `secret`. */
-export const WEBHOOK_SECRET = "argo-workflows-webhook-clients";
 
 /** What the signature of a request proves. */
 export type WebhookProof =

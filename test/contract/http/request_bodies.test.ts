@@ -11,7 +11,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { powerlessCaller, unrestrictedCaller } from "../../../src/auth/caller.ts";
 import type { Authenticator } from "../../../src/auth/port.ts";
 import { ROUTES } from "../../../src/http/routes/all.ts";
-import { WEBHOOK_SECRET } from "../../../src/service/events/webhook_senders.ts";
+import { WEBHOOK_SECRET } from "../../../src/spec/naming.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
 import { type ApiServerOptions, startApiServer, startInstance } from "../../support/api_server.ts";
 

@@ -30,7 +30,7 @@ import { runWaitingCallbacks } from "../../../../src/service/events/waiting_call
 import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
 import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
 import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
-import { proveWebhook, WEBHOOK_SECRET } from "../../../../src/service/events/webhook_senders.ts";
+import { proveWebhook } from "../../../../src/service/events/webhook_senders.ts";
 import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import type { QueuedEvent } from "../../../../src/store/event_port.ts";
@@ -38,6 +38,7 @@ import { startInstance, TEST_SETTINGS } from "../../../support/api_server.ts";
 import { Deployment, until } from "../../../support/deployment.ts";
 import { seededIds } from "../../../support/seeded_ids.ts";
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
+import { WEBHOOK_SECRET } from "../../../../src/spec/naming.ts";
 
 const NAMESPACE = "default";
 const LABEL = "workflows.argoproj.io/workflow-event-binding";

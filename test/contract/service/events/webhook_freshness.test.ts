@@ -1,7 +1,7 @@
 /** The sender of an event is checked against the secrets of that moment, whichever replica stored them. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { WEBHOOK_SECRET } from "../../../../src/service/events/webhook_senders.ts";
+import { WEBHOOK_SECRET } from "../../../../src/spec/naming.ts";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
