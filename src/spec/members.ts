@@ -9,6 +9,8 @@ export interface FoundMember {
   member: string;
   /** From the object on: `spec.templates[0].plugin`. */
   path: string;
+  /** It is there only because the reference writes it always, also when nobody has set it: `resources: {}`. */
+  isFiller: boolean;
 }
 
 /** Calls `visit` for every known member of a value, outer ones first. Unknown members are passed over. */
@@ -23,7 +25,8 @@ export function visitMembers(
       const found = schema.findField(key);
       if (found === undefined) continue;
       const here = path === "" ? found.name : `${path}.${found.name}`;
-      visit({ struct: schema, member: found.name, path: here });
+      const isFiller = found.field.always && isEmpty(inner);
+      visit({ struct: schema, member: found.name, path: here, isFiller });
       visitMembers(inner, found.field.schema, visit, here);
     }
   } else if (schema.kind === "map" && isJsonObject(value)) {
@@ -34,6 +37,11 @@ export function visitMembers(
     const items = schema.kind === "list" ? schema.items : schema.step;
     value.forEach((inner, index) => visitMembers(inner, items, visit, `${path}[${index}]`));
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === "" || value === null ||
+    (isJsonObject(value) && Object.keys(value).length === 0);
 }
 
 /** The claims about a member; there is exactly one for each member of the schema. */

@@ -27,6 +27,17 @@ test("a manifest works, works in part, or is refused with the place", () => {
   expect(refused).toMatchObject({ verdict: "refused", reason: expect.stringContaining("image") });
 });
 
+test("members that a cluster fills in are no wishes", () => {
+  const filled = { name: "work", metadata: {}, container: { ...work.container, resources: {} } };
+  const paths = (container: JsonObject) =>
+    assess([template("t", { ...plain, templates: [{ ...filled, container }] })], "process")
+      .flatMap(({ notes }) => notes.map(({ path }) => path));
+  const image = "spec.templates[0].container.image";
+  expect(paths(filled.container)).toEqual([image]);
+  expect(paths({ ...filled.container, resources: { limits: { cpu: "1" } } }))
+    .toEqual([image, "spec.templates[0].container.resources"]);
+});
+
 test("support is that of the executor", () => {
   const objects = [template("t", { ...plain, nodeSelector: { disk: "ssd" } })];
   expect(assess(objects, "kubernetes")[0]?.verdict).toBe("works");

@@ -87,7 +87,8 @@ function memberNotes(object: JsonObject, executor: ExecutorName): Note[] {
   const schema = KIND_SCHEMAS.get(String(object["kind"]));
   const notes: Note[] = [];
   if (schema === undefined) return notes;
-  visitMembers({ spec: object["spec"] ?? null }, schema, ({ struct, member, path }) => {
+  visitMembers({ spec: object["spec"] ?? null }, schema, ({ struct, member, path, isFiller }) => {
+    if (isFiller) return;
     const [claim] = claimsFor(struct, member);
     if (claim === undefined || claim.isAsReference === true || hasEffect(claim, executor)) return;
     if (notes.some((note) => isBelow(path, note.path))) return;
