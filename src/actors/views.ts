@@ -1,7 +1,7 @@
 /**
  * Read models of actors that changed lately, kept up to date from the change feed: a watched workflow is loaded once, then
- * only what changed is put in. Bounded by the text they hold; those not asked for longest go, and all that rest for a while:
- * most of what changed wave by wave waits now, and memory follows what runs.
+ * only what changed is put in. Bounded by the text they hold: those that nobody has asked for longest go first. One that has
+ * not changed for a while goes too: after a busy time most workflows only wait, and memory is for those that run.
  */
 import { newTable } from "../base/table.ts";
 import type { ActorId, Change, StoredActor } from "../store/port.ts";
