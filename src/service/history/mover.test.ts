@@ -2,7 +2,7 @@
  * What a mover has written is undone if the workflow was deleted meanwhile, unless it is kept as a deleted one. What it could
  * not move shows in the metrics.
  */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { MemoryArchive } from "../../../test/support/memory_archive.ts";
 import { archivedActorId, workflowActorId } from "../../actors/actor_ids.ts";
@@ -54,11 +54,15 @@ async function afterLook(
     timersClear: [],
     answers: [],
   });
+  const signal = new AbortController();
+  const clock = new ManualClock(ENV.now + 60_000);
+  // It rests after what it has moved, and time stands still here.
+  clock.sleep = () => Promise.resolve(signal.abort());
   const mover = new Mover({
     store,
     archive,
     host: { shards: 1, owns: () => true, execute: () => Promise.reject(notFound("gone")) },
-    clock: new ManualClock(ENV.now + 60_000),
+    clock,
     log: createLogger("silent"),
     metrics: new MoveMetrics(metrics),
   }, {
@@ -68,10 +72,7 @@ async function afterLook(
     selector: [],
     isKept: () => keepsDeleted,
   });
-  const signal = new AbortController();
-  const look = mover.look(signal.signal);
-  setTimeout(() => signal.abort(), 100);
-  await look;
+  await mover.look(signal.signal);
   await store.close();
   return metrics.render();
 }
@@ -79,7 +80,9 @@ async function afterLook(
 /** What the archive has of a workflow that is deleted for good after it was written and before it leaves. */
 async function afterDeletion(isDeleted: boolean, keepsDeleted: boolean): Promise<string[]> {
   const archive = new MemoryArchive();
+  const put = vi.spyOn(archive, "put");
   await afterLook(archive, { isDeleted, keepsDeleted });
+  expect(put).toHaveBeenCalled();
   return [...archive.rows.keys()];
 }
 
