@@ -1,6 +1,6 @@
 /**
  * The one file of a form (multipart/form-data, RFC 7578), read as it arrives: only the last chunk is held.
- * `docs/decisions/0007-uploaded-forms.md` says why this is our own.
+ * `docs/decisions/0011-uploaded-forms.md` says why this is our own.
  */
 import { Readable } from "node:stream";
 import { defined } from "../base/defined.ts";
