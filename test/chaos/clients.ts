@@ -1,5 +1,4 @@
 /** What clients do to the service: repeats, races, callbacks in any order, slow readers, a hot workflow. */
-import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import {
   call,
@@ -9,6 +8,7 @@ import {
   queueEmpty,
   submits,
 } from "../support/event_ledger.ts";
+import { residentMib } from "../support/server_memory.ts";
 import { ALWAYS, Arena, arenaRedis } from "./arena.ts";
 import { EventLoad } from "./event_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
@@ -249,9 +249,6 @@ async function races(run: ChaosRun): Promise<Outcome> {
   return { violations, alive: { done, wanted: rounds * clients / 2 }, figures: { rounds, done } };
 }
 
-const rssMib = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
-
 /**
  * Watchers that never read, watchers that read, and watchers whose half of the connection is closed, while events make
  * workflows.
@@ -263,7 +260,7 @@ async function slowReaders(run: ChaosRun): Promise<Outcome> {
   const load = new EventLoad(run, { url: () => server.url, perSecond: run.isShort ? 40 : 150 });
   await load.start();
   await wait(2_000);
-  const before = rssMib(server.pid);
+  const before = residentMib(server);
   const sockets: Socket[] = [];
   run.onEnd(() => sockets.forEach((socket) => socket.destroy()));
   const idle = run.isShort ? 100 : 2_000;
@@ -290,7 +287,7 @@ async function slowReaders(run: ChaosRun): Promise<Outcome> {
     const askedAt = performance.now();
     await call(server.url, "GET", `${WORKFLOWS}?listOptions.limit=1`);
     slowest = Math.max(slowest, performance.now() - askedAt);
-    most = Math.max(most, rssMib(server.pid));
+    most = Math.max(most, residentMib(server));
   }
   const outcome = await load.verdict(120_000);
   const growth = Math.round(most - before);

@@ -2,9 +2,9 @@
  * Manifests that grow without end: each of them is refused, or ends in phase Error, and until then nobody else notices, no
  * lease is lost and the memory of the servers stays bounded.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { call } from "../support/event_ledger.ts";
+import { residentMib } from "../support/server_memory.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
 
@@ -135,9 +135,6 @@ const KINDS: Record<string, Spec> = {
   deep: deep(),
 };
 
-const rssMib = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
-
 function percentile(sorted: readonly number[], share: number): number {
   return Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
 }
@@ -192,7 +189,7 @@ async function explode(run: ChaosRun, store: string, replicas: number): Promise<
   const pids = Array.from({ length: replicas }, (_, index) => arena.server(index).pid);
   let memory = 0;
   const watching = setInterval(() => {
-    memory = Math.max(memory, ...pids.map(rssMib));
+    memory = Math.max(memory, ...pids.map((pid) => residentMib({ pid })));
   }, 100);
   run.onEnd(() => clearInterval(watching));
   const violations: string[] = [];

@@ -1,12 +1,12 @@
 /** Faults that somebody causes on purpose, from outside, without a token or with a weak one. */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { stringify } from "yaml";
 import { createToken } from "../../src/auth/token_file.ts";
 import { call } from "../support/event_ledger.ts";
+import { residentMib } from "../support/server_memory.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { lossesOf } from "./replicas.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
@@ -28,9 +28,6 @@ const CALLS_PER_SECOND = 20;
 const LIMIT_MS = 500;
 /** Bound of a replica's memory at any time, MiB. */
 const MAX_MIB = 1_024;
-
-const rssMib = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1_024;
 
 /** Bodies of 16 MB, 20 per second, that none of their senders may send. */
 async function hostileBodies(run: ChaosRun): Promise<Outcome> {
@@ -73,7 +70,7 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
     while (performance.now() < endsAt) {
       calls.push(good(calls.length));
       for (let index = 0; index < arena.size; index++) {
-        most = Math.max(most, rssMib(arena.server(index).pid));
+        most = Math.max(most, residentMib(arena.server(index)));
       }
       await wait(1_000 / CALLS_PER_SECOND);
     }
