@@ -10,7 +10,8 @@
 import { openRedisStore } from "../src/store/redis/store.ts";
 import type { Store } from "../src/store/port.ts";
 import { acquired, changeOf, commitOf } from "../test/contract/store/store_setting.ts";
-import { ask, until } from "../test/support/redis_cluster.ts";
+import { ask } from "../test/support/redis_cluster.ts";
+import { until } from "../test/support/until.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 
 const ROUNDS = 20;

@@ -1,6 +1,7 @@
 /** A primary of Redis dies and a replica takes its place: with Sentinel, and in a Redis Cluster. */
-import { ask, startRedisCluster, startRedisSentinels, until } from "../support/redis_cluster.ts";
+import { ask, startRedisCluster, startRedisSentinels } from "../support/redis_cluster.ts";
 import type { RedisServer } from "../support/redis_server.ts";
+import { until } from "../support/until.ts";
 import { Arena, EVERYSEC } from "./arena.ts";
 import { EventLoad } from "./event_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
@@ -15,7 +16,7 @@ const CONFIRMED = ["--redis-wait=1"];
 async function acceptedAgain(load: EventLoad): Promise<number> {
   const startedAt = performance.now();
   const before = load.accepted;
-  await until(() => Promise.resolve(load.accepted > before + 50), PATIENCE_MS);
+  await until(() => Promise.resolve(load.accepted > before + 50), { patienceMs: PATIENCE_MS });
   return Math.round(performance.now() - startedAt);
 }
 

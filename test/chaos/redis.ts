@@ -3,9 +3,10 @@ import { mkdirSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs"
 import { join } from "node:path";
 import process from "node:process";
 import { call } from "../support/event_ledger.ts";
-import { ask, until } from "../support/redis_cluster.ts";
+import { ask } from "../support/redis_cluster.ts";
 import type { RedisServer } from "../support/redis_server.ts";
 import { openTcpGate } from "../support/tcp_gate.ts";
+import { until } from "../support/until.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis, EVERYSEC } from "./arena.ts";
 import { EventLoad, LATE_MS } from "./event_load.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";

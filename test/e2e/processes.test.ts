@@ -11,8 +11,9 @@ import { afterEach, expect, test } from "vitest";
 import { call, callOnce } from "../support/event_ledger.ts";
 import { freePort } from "../support/free_port.ts";
 import { startRedisServer } from "../support/redis_server.ts";
-import { isAlive, ProcessGroup, until } from "../support/server_processes.ts";
+import { isAlive, ProcessGroup } from "../support/server_processes.ts";
 import { nodeStartFlags, startFlags } from "../support/start_flags.ts";
+import { until } from "../support/until.ts";
 
 const WORKFLOWS = "/api/v1/workflows/default";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -98,7 +99,7 @@ test("the work is spread over all processes, and each is named", async () => {
     const { body } = await callOnce(server.url, "GET", "/readyz");
     seen.add(body["process"]);
     return seen.size === 2;
-  }, "one process never answers");
+  }, { otherwise: "one process never answers" });
   expect(new Set(rest.pids).size).toBe(2);
 });
 
@@ -124,7 +125,7 @@ test("a process that is killed is replaced, nothing is lost, and nobody waits un
     600,
     (number) => call(url, "POST", WORKFLOWS, waiting(`w-${number}`)),
   );
-  await until(async () => await phaseOf(url, "w-50").catch(() => "") === "Running", "no load");
+  await until(async () => await phaseOf(url, "w-50") === "Running", { otherwise: "no load" });
   await group.killOne(2);
   const made = await posts;
   expect(made.length).toBeGreaterThan(100);
@@ -134,7 +135,7 @@ test("a process that is killed is replaced, nothing is lost, and nobody waits un
     until(async () => {
       const { status } = await call(url, "PUT", `${WORKFLOWS}/w-${number}/resume`, {});
       return status === 200 || await phaseOf(url, `w-${number}`) === "Succeeded";
-    }, `w-${number} cannot be resumed`)
+    }, { otherwise: `w-${number} cannot be resumed` })
   ));
   const phases = await Promise.all(made.map((number) => phaseOf(url, `w-${number}`)));
   expect(phases.filter((phase) => phase !== "Succeeded")).toEqual([]);
@@ -145,7 +146,10 @@ test("processes do not outlive their parent, even when it is killed", async () =
   const pids = group.pids();
   expect(pids.filter(isAlive)).toHaveLength(2);
   await group.server.kill();
-  await until(() => pids.every((pid) => !isAlive(pid)), "a process outlives its parent", 30_000);
+  await until(() => pids.every((pid) => !isAlive(pid)), {
+    otherwise: "a process outlives its parent",
+    patienceMs: 30_000,
+  });
 });
 
 /** Runs a server that is expected to end by itself. */

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import process from "node:process";
 import { SLUICE } from "./sluice_cli.ts";
 import { startServer } from "./server_process.ts";
+import { until } from "./until.ts";
 
 const FLAGS = ["--executor=none"];
 
@@ -122,13 +123,5 @@ export async function resumeAll(store: string, count: number, suspended: number)
     await until(async () => await countOf(server.url, "Succeeded") === count);
   } finally {
     await server.stop();
-  }
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain for ${holds}`);
-    await new Promise((done) => setTimeout(done, 500));
   }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "redis";
 import { type RedisServer, startRedisServer } from "./redis_server.ts";
+import { until } from "./until.ts";
 
 export interface RedisCluster {
   /** `redis+cluster://…` */
@@ -104,14 +105,5 @@ export async function ask(url: string, args: string[]): Promise<string> {
     return String(await client.sendCommand(args));
   } finally {
     client.destroy();
-  }
-}
-
-/** Waits until a condition holds; then fails. */
-export async function until(holds: () => Promise<boolean>, patienceMs = 20_000): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain for ${holds}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

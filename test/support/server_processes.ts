@@ -2,8 +2,7 @@
 import process from "node:process";
 import { freePort } from "./free_port.ts";
 import { type ServerProcess, startServer } from "./server_process.ts";
-
-const START_TIMEOUT_MS = 60_000;
+import { until } from "./until.ts";
 
 export class ProcessGroup {
   /** Its parent; `log` has the lines of all. */
@@ -40,7 +39,7 @@ export class ProcessGroup {
 
   /** Waits until processes have become ready so many times in all. */
   async untilReady(times: number): Promise<void> {
-    await until(() => this.#events.ready >= times, "not ready");
+    await until(() => this.#events.ready >= times, { otherwise: "not ready" });
   }
 
   /** Kills one without warning, and waits until another is at its place. */
@@ -89,18 +88,5 @@ export function isAlive(pid: number): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** Waits until a condition holds. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  otherwise: string,
-  timeoutMs = START_TIMEOUT_MS,
-): Promise<void> {
-  const endsAt = performance.now() + timeoutMs;
-  while (!await condition()) {
-    if (performance.now() > endsAt) throw new Error(otherwise);
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

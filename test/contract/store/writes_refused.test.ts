@@ -14,9 +14,10 @@ import { createMetrics } from "../../../src/platform/metrics.ts";
 import type { Store } from "../../../src/store/port.ts";
 import { watchWrites } from "../../../src/store/write_watch.ts";
 import { ManualClock } from "../../support/manual_clock.ts";
-import { ask, until } from "../../support/redis_cluster.ts";
+import { ask } from "../../support/redis_cluster.ts";
 import { startRedisServer } from "../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
+import { until } from "../../support/until.ts";
 
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {

@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from "vitest";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
 import { startInstance } from "../../../support/api_server.ts";
-import { until } from "../../../support/redis_cluster.ts";
 import { startRedisServer } from "../../../support/redis_server.ts";
 import { openTcpGate } from "../../../support/tcp_gate.ts";
+import { until } from "../../../support/until.ts";
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+import { until } from "../../../support/until.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -34,14 +35,6 @@ async function call(method: string, path: string, body?: unknown): Promise<any> 
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
   const response = await fetch(`${server.url}/api/v1${path}`, { method, ...init });
   return { status: response.status, ...(await response.json()) };
-}
-
-async function until(condition: () => Promise<unknown>): Promise<void> {
-  const end = performance.now() + 30_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error("It never became true");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 async function finished(name: string, command: string): Promise<string> {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+import { until } from "../../../support/until.ts";
 
 const COUNT = 20;
 
@@ -22,14 +23,6 @@ async function call(method: string, path: string, body?: unknown): Promise<any> 
   const init = body === undefined ? {} : { body: JSON.stringify(body) };
   const response = await fetch(`${server.url}/api/v1${path}`, { method, ...init });
   return { ...(await response.json()), code: response.status };
-}
-
-async function until(condition: () => Promise<unknown>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error("It never became true");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 async function moved(): Promise<number> {

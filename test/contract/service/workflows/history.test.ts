@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startRedisServer } from "../../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+import { until } from "../../../support/until.ts";
 
 let folder: string;
 let redis: Awaited<ReturnType<typeof startRedisServer>>;
@@ -54,14 +55,6 @@ async function call(method: string, path: string, body?: unknown, key?: string):
     return { status: response.status, ...JSON.parse(text) };
   } catch {
     return { status: response.status, text };
-  }
-}
-
-async function until(condition: () => Promise<unknown>): Promise<void> {
-  const end = performance.now() + 30_000;
-  while (!await condition()) {
-    if (performance.now() > end) throw new Error("It never became true");
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 

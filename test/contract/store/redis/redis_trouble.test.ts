@@ -8,10 +8,11 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { StaleEpoch, type Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
-import { ask, startRedisSentinels, until } from "../../../support/redis_cluster.ts";
+import { ask, startRedisSentinels } from "../../../support/redis_cluster.ts";
 import { freePort } from "../../../support/free_port.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
 import { openTcpGate } from "../../../support/tcp_gate.ts";
+import { until } from "../../../support/until.ts";
 import {
   acquired,
   changeOf,

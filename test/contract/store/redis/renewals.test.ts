@@ -6,8 +6,9 @@ import { redisKeys, SHARD_KEY } from "../../../../src/store/redis/keys.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
 import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
 import type { Store } from "../../../../src/store/port.ts";
-import { ask, until } from "../../../support/redis_cluster.ts";
+import { ask } from "../../../support/redis_cluster.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
+import { until } from "../../../support/until.ts";
 import { LONG_MS } from "../store_setting.ts";
 
 const RENEWALS = 30;

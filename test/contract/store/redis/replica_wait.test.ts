@@ -4,8 +4,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem } from "../../../../src/base/problem.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
-import { ask, until } from "../../../support/redis_cluster.ts";
+import { ask } from "../../../support/redis_cluster.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
+import { until } from "../../../support/until.ts";
 import { acquired, changeOf, commitOf, entryOf } from "../store_setting.ts";
 
 const WAIT_MS = 1_000;
