@@ -3,17 +3,15 @@ import { mergeArguments, mergeSpecs, withTemplateDefaults } from "./resolve.ts";
 import type { WorkflowSpec } from "./manifest.ts";
 
 describe("mergeSpecs()", () => {
-  it("prefers the workflow to its template to the defaults", () => {
+  it("prefers the workflow to its template", () => {
     const merged = mergeSpecs(
       { entrypoint: "own", nodeSelector: { a: "own" } },
       { entrypoint: "stored", onExit: "stored", nodeSelector: { a: "stored", b: "stored" } },
-      { onExit: "default", serviceAccountName: "default", nodeSelector: { c: "default" } },
     );
     expect(merged).toEqual({
       entrypoint: "own",
       onExit: "stored",
-      serviceAccountName: "default",
-      nodeSelector: { a: "own", b: "stored", c: "default" },
+      nodeSelector: { a: "own", b: "stored" },
       arguments: {},
     });
   });

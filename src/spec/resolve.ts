@@ -1,7 +1,6 @@
 /**
- * The spec that is run: the workflow's own spec takes precedence over that of its `workflowTemplateRef`, that over
- * the server's defaults; and a template takes precedence over `templateDefaults`. No argument is changed; results may
- * share parts with them.
+ * The spec that is run: the workflow's own spec takes precedence over that of its `workflowTemplateRef`, and a template
+ * over `templateDefaults`. No argument is changed; results may share parts with them.
  */
 import { defined } from "../base/defined.ts";
 import { findLocation, LOCATION_KINDS } from "./artifact_location.ts";
@@ -39,21 +38,13 @@ function firstByName<T extends { name: string }>(strong: T[] = [], weak: T[] = [
  *
  * @param own the workflow's
  * @param stored spec of the template that it refers to
- * @param defaults the server's spec for every workflow
  */
-export function mergeSpecs(
-  own: WorkflowSpec,
-  stored?: WorkflowSpec,
-  defaults?: WorkflowSpec,
-): WorkflowSpec {
-  if (stored === undefined && defaults === undefined) return own;
-  let spec = own;
-  if (stored !== undefined) spec = mergeTwo(stored, spec);
-  if (defaults !== undefined) spec = mergeTwo(defaults, spec);
+export function mergeSpecs(own: WorkflowSpec, stored: WorkflowSpec): WorkflowSpec {
+  const spec = mergeTwo(stored, own);
   const merged: WorkflowSpec = { ...without(spec, "suspend") };
   if (own.suspend !== undefined) merged.suspend = own.suspend;
   const { parameters, artifacts } = spec.arguments ?? {};
-  const sources = [own.arguments, stored?.arguments];
+  const sources = [own.arguments, stored.arguments];
   merged.arguments = {
     ...spec.arguments,
     ...defined({
