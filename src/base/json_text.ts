@@ -31,7 +31,7 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
       // No value, more than one, or a mistake: handled below.
     }
   }
-  const start = skipBlanks(text, 0);
+  const start = startOfValue(text);
   if (start === text.length) return undefined;
   const end = endOfValue(text, start);
   try {
@@ -46,7 +46,7 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
  * @throws {Problem} InvalidArgument
  */
 export function checkDepth(text: string): void {
-  if (!isShallow(text)) endOfValue(text, skipBlanks(text, 0));
+  if (!isShallow(text)) endOfValue(text, startOfValue(text));
 }
 
 /** Parses a text that may be damaged; undefined when it is not JSON. */
@@ -118,7 +118,8 @@ function isShallow(text: string): boolean {
   return true;
 }
 
-function skipBlanks(text: string, at: number): number {
+function startOfValue(text: string): number {
+  let at = 0;
   while (at < text.length && " \t\r\n".includes(text.charAt(at))) at++;
   return at;
 }
