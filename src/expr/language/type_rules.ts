@@ -228,20 +228,18 @@ export interface ArgumentProblem {
 
 /** What is wrong with the arguments of a call; undefined if nothing is. */
 export function argumentProblem(
-  signature: Signature,
+  { params }: Signature,
   types: readonly StaticType[],
   name: string,
 ): ArgumentProblem | undefined {
-  const { params, variadic = false } = signature;
-  const least = variadic ? params.length - 1 : params.length;
-  if (types.length < least) {
+  if (types.length < params.length) {
     return { index: -1, message: `not enough arguments to call ${name}` };
   }
-  if (!variadic && types.length > params.length) {
+  if (types.length > params.length) {
     return { index: -1, message: `too many arguments to call ${name}` };
   }
   for (const [index, type] of types.entries()) {
-    const wanted = params[Math.min(index, params.length - 1)] ?? ANY;
+    const wanted = params[index] ?? ANY;
     if (isUnknown(wanted) || isUnknown(type)) continue;
     if (type.kind === "nil") {
       if (wanted.kind === "zone") continue;

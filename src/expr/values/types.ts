@@ -29,8 +29,6 @@ export type StaticType =
 /** What is known about a function before it is called. */
 export interface Signature {
   readonly params: readonly StaticType[];
-  /** The last parameter may occur any number of times. */
-  readonly variadic?: boolean;
   readonly result: StaticType;
 }
 
