@@ -41,8 +41,6 @@ export interface ContainerExecutorOptions extends LocalExecutorOptions {
   network?: string;
   /** What templates may use of the machine, as `--container-allow` names it. @default {""} nothing */
   allow?: string;
-  /** More arguments of `create`, before the image. */
-  createArgs?: readonly string[];
 }
 
 /**
@@ -139,7 +137,6 @@ class ContainerRuntime implements LocalRuntime {
       mounts,
       envFile,
       program: this.#cli.program,
-      more: this.#options.createArgs ?? [],
       ...(this.#options.network !== undefined && { network: this.#options.network }),
       ...(sidecar !== undefined && { networkOf: sidecar }),
       labels: {

@@ -26,8 +26,6 @@ export interface CreateOptions {
   network?: string;
   /** File with the variables that it can hold. */
   envFile: string;
-  /** More arguments before the image. */
-  more: readonly string[];
 }
 
 /**
@@ -64,7 +62,7 @@ export function createArguments(launch: ContainerLaunch, options: CreateOptions)
   const expand = (part: string) => expandReferences(String(part), env);
   const [entrypoint, ...rest] = (spec.command ?? []).map(expand);
   if (entrypoint !== undefined) args.push(`--entrypoint=${entrypoint}`);
-  args.push(...options.more, "--", spec.image ?? "", ...rest, ...(spec.args ?? []).map(expand));
+  args.push("--", spec.image ?? "", ...rest, ...(spec.args ?? []).map(expand));
   if (container.source !== undefined) args.push(SCRIPT_PATH);
   if (args.some((arg) => arg.includes("\0"))) {
     throw configFault(container.name, "its command or an argument has a NUL");
