@@ -126,7 +126,6 @@ export function filtersOf(
   const bounds = [
     ["startedAfter", "started_at >="],
     ["startedBefore", "started_at <="],
-    ["finishedAfter", "finished_at >="],
     ["finishedBefore", "finished_at <="],
   ] as const;
   for (const [name, comparison] of bounds) {

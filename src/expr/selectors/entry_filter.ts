@@ -12,7 +12,6 @@ export interface EntryFilter {
   startedAfter?: number;
   startedBefore?: number;
   finishedBefore?: number;
-  finishedAfter?: number;
 }
 
 export interface NameFilter {
@@ -39,7 +38,7 @@ export function passesFilter(entry: Entry, filter: EntryFilter): boolean {
     (filter.phases === undefined || filter.phases.includes(entry.phase)) &&
     isAtLeast(createdAt, filter.createdAfter) &&
     isAtLeast(startedAt, filter.startedAfter) && isAtMost(startedAt, filter.startedBefore) &&
-    isAtLeast(finishedAt, filter.finishedAfter) && isAtMost(finishedAt, filter.finishedBefore) &&
+    isAtMost(finishedAt, filter.finishedBefore) &&
     (filter.labels === undefined || matchesLabels(filter.labels, entry.labels));
 }
 

@@ -101,7 +101,6 @@ function selects(query: ArchiveQuery, row: ArchivedWorkflow): boolean {
     query.createdAfter === undefined || row.createdAt >= query.createdAfter,
     query.startedAfter === undefined || started >= query.startedAfter,
     query.startedBefore === undefined || started <= query.startedBefore,
-    query.finishedAfter === undefined || row.finishedAt >= query.finishedAfter,
     query.finishedBefore === undefined || row.finishedAt <= query.finishedBefore,
     parameter === undefined || row.parameters?.[parameter.name] === parameter.value,
     matchesLabels(query.labels ?? [], row.labels),
@@ -177,7 +176,6 @@ export const anyQuery: fc.Arbitrary<Omit<ArchiveQuery, "limit">> = fc.record({
   startedAfter: time,
   startedBefore: time,
   finishedBefore: fc.oneof(time, fc.constant(NOON + DAY_MS)),
-  finishedAfter: time,
   parameter: fc.record({ name: oneOf(["region", "size"]), value: oneOf([...REGIONS, "none"]) }),
 }, { requiredKeys: [] }).chain((query) =>
   fc.shuffledSubarray(Object.keys(query)).map((all) => all.slice(0, 2)).map((keys) =>

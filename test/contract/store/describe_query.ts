@@ -192,7 +192,6 @@ export function describeQuery(open: OpenStore): void {
         [{ createdAfter: 30 }, ["b/three", "b/one"]],
         [{ startedAfter: 21 }, ["b/one", "a/two"]],
         [{ startedBefore: 21 }, ["a/two", "a/one"]],
-        [{ finishedAfter: 21 }, ["b/one"]],
         [{ finishedBefore: 20 }, ["a/one"]],
         [{ labels: [] }, ["b/three", "b/one", "a/two", "a/one"]],
         [{ labels: parseLabelSelector("team=red") }, ["b/one", "a/one"]],
