@@ -117,16 +117,14 @@ export async function storeWorkflow(
   const normal = normalForm(request.workflow, WORKFLOW_SCHEMA);
   // The shard's owner needs time for a large one too.
   if (request.isSmall !== true && isLarge(normal.spec)) await nextTurn();
-  const requested = request.serverDryRun === true
-    ? normal.metadata.namespace ?? request.namespace
-    : request.namespace;
+  const isDry = request.serverDryRun === true;
+  const requested = isDry ? normal.metadata.namespace ?? request.namespace : request.namespace;
   const namespace = namespaceOf(normal.metadata, requested);
   if (caller.isUnrestricted !== true) {
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
   const { resourceVersion: _version, deletionTimestamp: _deleted, ...own } = normal.metadata;
   const { name: given = "", generateName: base = "" } = own;
-  const isDry = request.serverDryRun === true;
   const estimate = isDry ? undefined : deps.estimates?.of(namespace, normal);
   const seconds = estimate instanceof Promise ? await estimate : estimate;
   const estimated = seconds === undefined
