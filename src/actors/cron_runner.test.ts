@@ -30,7 +30,11 @@ afterEach(async () => {
 
 const timeOf = (ms: number) => new Date(ms).toISOString().slice(11, 19);
 
-async function start(replica: string, fail: () => boolean = () => false): Promise<CronRunner> {
+async function start(
+  replica: string,
+  fail: () => boolean = () => false,
+  skips: () => boolean = () => false,
+): Promise<CronRunner> {
   await store.membership.heartbeat(replica, 10 * 3_600_000);
   const runner = new CronRunner({
     store,
@@ -41,6 +45,7 @@ async function start(replica: string, fail: () => boolean = () => false): Promis
     naming: STANDARD_NAMING,
     async run(namespace, name, { dueMs, missed }) {
       if (fail()) throw new Error("trouble");
+      if (skips()) return;
       ran.push(`${replica} ${name} ${timeOf(dueMs)}${missed ? "?" : ""}`);
       const lastScheduledTime = new Date(dueMs).toISOString();
       await put(name, { lastScheduledTime }, namespace);
@@ -128,6 +133,30 @@ describe("CronRunner", () => {
     await pass(10);
     expect(ran).toEqual(["a m 12:01:00?"]);
   });
+
+  test.each([
+    ["within startingDeadlineSeconds", 100, ["a c 12:02:00"]],
+    ["but not later", 20, []],
+  ])(
+    "a time without a run is looked at again when a run has ended, %s",
+    async (_, seconds, made) => {
+      specs.set("c", { startingDeadlineSeconds: seconds });
+      let isBusy = true;
+      await start("a", () => false, () => isBusy);
+      const lastScheduledTime = new Date(START + 30_000).toISOString();
+      await pass(40_000);
+      await put("c", { lastScheduledTime, active: [{ uid: "1" }] });
+      await pass(85_000);
+      isBusy = false;
+      await put("c", { lastScheduledTime, active: [{ uid: "1" }], succeeded: 1 });
+      await pass(10);
+      expect(ran).toEqual([]);
+      await put("c", { lastScheduledTime, active: null });
+      await pass(10);
+      expect(ran.map((one) => one.replace("?", ""))).toEqual(made);
+      specs.clear();
+    },
+  );
 
   test("a changed schedule counts from the change; a removed one never runs", async () => {
     specs.set("c", { schedules: ["0 0 * * *"] });

@@ -46,6 +46,8 @@ interface Entry {
   name: string;
   shard: number;
   cron: CronWorkflow;
+  /** Since when its schedules are what they are; what was due before is not made up for. */
+  sinceMs: number;
   lookedAtMs: number;
   nextMs: number | undefined;
   /** What is done for it, one after the other. */
@@ -123,7 +125,7 @@ export class CronRunner {
       else if (text !== undefined) this.#put(namespace, name, text);
       return true;
     }
-    if (kind !== "wf" || (type !== "DELETED" && (index?.finishedAt ?? 0) === 0)) return false;
+    if (kind !== "wf" || (type === "MODIFIED" && (index?.finishedAt ?? 0) === 0)) return false;
     const owner = index?.labels[cronLabel(this.#deps.naming)];
     const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
     if (entry === undefined) return false;
@@ -144,9 +146,12 @@ export class CronRunner {
   #enter(namespace: string, name: string, cron: CronWorkflow): void {
     const known = this.#entries.get(`${namespace}/${name}`);
     if (known !== undefined && known.cron.metadata.uid === cron.metadata.uid) {
-      const isSame = scheduleText(known.cron.spec) === scheduleText(cron.spec);
+      const before = known.cron;
       known.cron = cron;
-      if (!isSame) this.#lookFrom(known, this.#deps.clock.now());
+      if (scheduleText(before.spec) !== scheduleText(cron.spec)) {
+        known.sinceMs = this.#deps.clock.now();
+        this.#lookFrom(known, known.sinceMs);
+      } else if (mayRunNow(before, cron)) this.#lookBack(known);
       return;
     }
     const entry: Entry = {
@@ -154,12 +159,13 @@ export class CronRunner {
       name,
       shard: shardOf(`cron/${namespace}/${name}`, this.#shards),
       cron,
+      sinceMs: this.#firstLook(cron),
       lookedAtMs: 0,
       nextMs: undefined,
       busy: Promise.resolve(),
       isReconciled: false,
     };
-    this.#lookFrom(entry, this.#firstLook(cron));
+    this.#lookFrom(entry, entry.sinceMs);
     this.#entries.set(`${namespace}/${name}`, entry);
   }
 
@@ -170,6 +176,16 @@ export class CronRunner {
     if (used !== undefined && used !== scheduleText(cron.spec)) return now;
     const created = Date.parse(cron.metadata.creationTimestamp ?? "");
     return lastScheduledMs(cron) ?? (Number.isNaN(created) ? now : created);
+  }
+
+  /** Looks again at the due times that `startingDeadlineSeconds` still lets run. */
+  #lookBack(entry: Entry): void {
+    const { startingDeadlineSeconds = 0 } = entry.cron.spec;
+    const last = lastScheduledMs(entry.cron);
+    if (startingDeadlineSeconds <= 0 || last === undefined) return;
+    const inTime = this.#deps.clock.now() - startingDeadlineSeconds * 1000;
+    const from = Math.max(last, entry.sinceMs, inTime);
+    if (from < entry.lookedAtMs) this.#lookFrom(entry, from);
   }
 
   #lookFrom(entry: Entry, ms: number): void {
@@ -259,6 +275,13 @@ export class CronRunner {
       }
     });
   }
+}
+
+/** Whether a due time that passed without a run might not do so now. */
+function mayRunNow(before: CronWorkflow, after: CronWorkflow): boolean {
+  const activeOf = ({ status }: CronWorkflow) => status?.active?.length ?? 0;
+  return activeOf(after) < activeOf(before) ||
+    JSON.stringify(before.spec) !== JSON.stringify(after.spec);
 }
 
 function lastScheduledMs(cron: CronWorkflow): number | undefined {

@@ -95,6 +95,13 @@ describe("dueRuns()", () => {
     )).toEqual([{ dueMs: at("01:00:00"), missed: true }]);
   });
 
+  it("gives a missed time if it is later than those of the schedules before", () => {
+    const missed = (schedules: string[]) =>
+      runs(cron({ schedules, startingDeadlineSeconds: 90_000 }), "08:10:00", "12:30:00");
+    expect(missed(["0 * * * *", "15 * * * *"])).toEqual(["12:00:00?", "12:15:00?"]);
+    expect(missed(["15 * * * *", "0 * * * *"])).toEqual(["12:15:00?"]);
+  });
+
   it("misses nothing before the first run, nor before a change", () => {
     const late = cron({ startingDeadlineSeconds: 9000 });
     expect(
@@ -178,7 +185,10 @@ describe("decideRun()", () => {
       { stopStrategy: { expression: "cronworkflow.succeeded" } },
       "must give true or false",
     ],
-    [{ stopStrategy: { expression: "nope" } }, "unknown name nope"],
+    [
+      { stopStrategy: { expression: "nope" } },
+      "failed to check CronWorkflow 'c' stopping condition: failed to evaluate stop expression: unknown name nope",
+    ],
   ])("reports %j", (more, message) => {
     const decision = decide(more);
     expect(decision.type).toBe("error");
@@ -186,7 +196,35 @@ describe("decideRun()", () => {
   });
 });
 
+describe("a condition that fails", () => {
+  it.each([
+    [{ when: "a b" }, "SubmissionError", "run policy error: Cannot transition"],
+    [{ stopStrategy: { expression: "1 +" } }, "SpecError", "stopping condition"],
+    [{ timezone: "Nowhere/X" }, "SpecError", "invalid timezone"],
+  ])("of %j is reported as its kind", (more, condition, message) => {
+    expect(decideRun(cron(more), 0, NOTHING, NOW, STANDARD_NAMING)).toEqual({
+      type: "error",
+      condition,
+      message: expect.stringContaining(message),
+    });
+  });
+});
+
 describe("cronChild()", () => {
+  it("has the creator of its cron workflow, and none of its other labels", () => {
+    const made = cron({});
+    const creator = {
+      "workflows.argoproj.io/creator": "me",
+      "workflows.argoproj.io/creator-email": "me.at.x",
+    };
+    const labels = { ...creator, "workflows.argoproj.io/actor": "you", team: "red" };
+    const owned = { ...made, metadata: { ...made.metadata, labels } };
+    expect(cronChild(owned, at("12:00:00"), STANDARD_NAMING).metadata.labels).toEqual({
+      ...creator,
+      "workflows.argoproj.io/cron-workflow": "c",
+    });
+  });
+
   it("has a name that derives from the time, and says where it comes from", () => {
     const made = cron({ workflowMetadata: { labels: { a: "b" }, annotations: { x: "y" } } });
     expect(cronChild(made, at("12:00:00"), STANDARD_NAMING)).toEqual({

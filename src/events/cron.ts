@@ -28,6 +28,8 @@ export function cronCompletedLabel({ apiGroup }: Naming): string {
   return `cronworkflows.${apiGroup}/completed`;
 }
 
+/** Labels that tell who made a cron workflow: what it makes has the same creator. */
+const CREATOR = ["creator", "creator-email", "creator-preferred-username"];
 /** Finished workflows that are kept if the spec does not say: those that succeeded, and others. */
 const DEFAULT_HISTORY = { succeeded: 3, failed: 1 };
 /** How far back the last missed time is searched for, step by step; the first step is enough for most schedules. */
@@ -64,7 +66,7 @@ export function nextRunMs(cron: CronWorkflow, afterMs: number): number | undefin
 
 /**
  * The times that became due since the last check, oldest first, each once. Of several missed times, only the last of
- * each schedule counts, and only within `startingDeadlineSeconds`.
+ * each schedule counts, only within `startingDeadlineSeconds`, and only if it is later than that of a schedule before it.
  *
  * @param graceMs a time that passed no longer ago than this counts as reached, not as missed
  */
@@ -76,6 +78,7 @@ export function dueRuns(
 ): DueRun[] {
   const runs = new Map<number, DueRun>();
   const deadlineMs = (cron.spec.startingDeadlineSeconds ?? 0) * 1000;
+  let missedFrom = Math.max(lookedAtMs, nowMs - deadlineMs);
   for (const { next } of schedulesOf(cron)) {
     const reached: number[] = [];
     let due = next(Math.max(lookedAtMs, nowMs - graceMs));
@@ -85,10 +88,10 @@ export function dueRuns(
     }
     for (const dueMs of reached) runs.set(dueMs, { dueMs, missed: false });
     if (reached.length > 0 || lastScheduledMs === undefined || deadlineMs === 0) continue;
-    const from = Math.max(lookedAtMs, nowMs - deadlineMs);
-    const missed = lastDue(next, from, nowMs - graceMs);
+    const missed = lastDue(next, missedFrom, nowMs - graceMs);
     if (missed !== undefined && !runs.has(missed) && nowMs < missed + deadlineMs) {
       runs.set(missed, { dueMs: missed, missed: true });
+      missedFrom = missed;
     }
   }
   return [...runs.values()].sort((a, b) => a.dueMs - b.dueMs);
@@ -133,8 +136,8 @@ export type CronDecision =
   | { type: "skip"; reason: "suspended" | "stopped" | "condition" | "active" }
   /** Never again: `stopStrategy` holds. */
   | { type: "stop" }
-  /** The cron workflow is wrong; `message` goes into its condition `SpecError`. */
-  | { type: "error"; message: string };
+  /** It cannot run; `message` goes into this condition. */
+  | { type: "error"; condition: "SpecError" | "SubmissionError"; message: string };
 
 /**
  * Decides what happens when a cron workflow is due.
@@ -151,16 +154,26 @@ export function decideRun(
 ): CronDecision {
   try {
     validateCronWorkflow(cron, context, { naming });
-    if (mustStop(cron, run)) return { type: "stop" };
-    if (cron.spec.suspend === true) return { type: "skip", reason: "suspended" };
-    if (cron.status?.phase === "Stopped") return { type: "skip", reason: "stopped" };
-    if (!mayRun(cron, run)) return { type: "skip", reason: "condition" };
   } catch (error) {
-    if (error instanceof Problem || error instanceof CronConditionError) {
-      return { type: "error", message: error.message };
+    if (error instanceof Problem) {
+      return { type: "error", condition: "SpecError", message: error.message };
     }
     throw error;
   }
+  const stops = conditionOf(() => mustStop(cron, run));
+  if (typeof stops === "string") {
+    const check = `failed to check CronWorkflow '${cron.metadata.name ?? ""}' stopping condition`;
+    const message = `${check}: failed to evaluate stop expression: ${stops}`;
+    return { type: "error", condition: "SpecError", message };
+  }
+  if (stops) return { type: "stop" };
+  if (cron.spec.suspend === true) return { type: "skip", reason: "suspended" };
+  if (cron.status?.phase === "Stopped") return { type: "skip", reason: "stopped" };
+  const runs = conditionOf(() => mayRun(cron, run));
+  if (typeof runs === "string") {
+    return { type: "error", condition: "SubmissionError", message: `run policy error: ${runs}` };
+  }
+  if (!runs) return { type: "skip", reason: "condition" };
   if (active > 0 && cron.spec.concurrencyPolicy === "Forbid") {
     return { type: "skip", reason: "active" };
   }
@@ -170,15 +183,27 @@ export function decideRun(
   };
 }
 
+/** What a condition says; a text tells why it says nothing. */
+function conditionOf(ask: () => boolean): boolean | string {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof CronConditionError) return error.message;
+    throw error;
+  }
+}
+
 /** The workflow that a cron workflow makes at a due time. */
 export function cronChild(cron: CronWorkflow, dueMs: number, naming: Naming): Workflow {
   const { name = "", namespace } = cron.metadata;
   const { labels, annotations, finalizers } = cron.spec.workflowMetadata ?? {};
+  const creator = Object.entries(cron.metadata.labels ?? {})
+    .filter(([key]) => CREATOR.some((label) => key === `${naming.labelPrefix}${label}`));
   return {
     metadata: {
       name: `${name}-${Math.floor(dueMs / 1000)}`,
       ...defined({ namespace, finalizers }),
-      labels: { ...labels, [cronLabel(naming)]: name },
+      labels: { ...Object.fromEntries(creator), ...labels, [cronLabel(naming)]: name },
       annotations: { ...annotations, [scheduledTimeAnnotation(naming)]: secondsText(dueMs) },
       ...ownedBy(cron, naming),
     },

@@ -4,8 +4,8 @@
  */
 import type { Naming } from "./naming.ts";
 
-/** Why a due time passed without a run: the run before was still going (`Forbid`), or its `when` was false. */
-export type SkipReason = "active" | "condition";
+/** Why a due time passed without a run: the run before was still going (`Forbid`), its `when` was false, or it was refused. */
+export type SkipReason = "active" | "condition" | "error";
 
 /** Due times in a row that were skipped for the same reason. */
 export interface CronSkip {
@@ -58,6 +58,6 @@ export function withSkip(
 function isSkip(value: unknown): value is CronSkip {
   if (typeof value !== "object" || value === null) return false;
   const { reason, from, to, count } = value as Record<string, unknown>;
-  return (reason === "active" || reason === "condition") &&
+  return (reason === "active" || reason === "condition" || reason === "error") &&
     [from, to, count].every((one) => typeof one === "number" && Number.isFinite(one));
 }

@@ -3,7 +3,7 @@ import { CronRunner } from "../../actors/cron_runner.ts";
 import { unrestrictedCaller } from "../../auth/caller.ts";
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { Problem } from "../../base/problem.ts";
+import { Problem, ProblemCode } from "../../base/problem.ts";
 import { isCompleted } from "../../engine/records.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import {
@@ -60,6 +60,9 @@ async function runCron(
   const run = { now: () => deps.clock.now(), random: deps.ids.fraction };
   const decision = decideRun(cron, active.length, { findTemplate }, run, deps.settings.naming);
   deps.log.info({ namespace, cron: name, due: rfc3339(dueMs), missed, decision: decision.type });
+  if (decision.type !== "error" && hasCondition(cron, "SpecError")) {
+    await changeStatus(deps, namespace, name, (status) => withoutConditions(status, ["SpecError"]));
+  }
   switch (decision.type) {
     case "skip":
       // That it is switched off tells enough; the others would be a riddle.
@@ -68,6 +71,9 @@ async function runCron(
     case "stop":
       return await stopForGood(deps, namespace, name);
     case "error":
+      if (decision.condition === "SubmissionError") {
+        return await noteFailure(deps, namespace, name, dueMs, decision.message);
+      }
       return await changeStatus(
         deps,
         namespace,
@@ -100,22 +106,15 @@ async function submit(
     });
   } catch (error) {
     if (!(error instanceof Problem) || isTransient(error)) throw error;
+    // Somebody made a workflow of this name: that is the run of this time.
+    if (error.code === ProblemCode.AlreadyExists) return;
     deps.log.warn({ namespace, cron: name, reason: error.message }, "cron workflow not submitted");
-    return await changeStatus(
-      deps,
-      namespace,
-      name,
-      (status) =>
-        withCondition(status, "SubmissionError", `Failed to submit Workflow: ${error.message}`),
-    );
+    const message = `Failed to submit Workflow: ${error.message}`;
+    return await noteFailure(deps, namespace, name, dueMs, message);
   }
   const { metadata } = made;
-  const reference: JsonObject = {
-    apiVersion: apiVersionOf(deps.settings.naming),
-    kind: "Workflow",
-    name: metadata.name ?? "",
-    namespace,
-    uid: metadata.uid ?? "",
+  const reference = {
+    ...referenceTo(deps, namespace, metadata.name ?? "", metadata.uid ?? ""),
     ...defined({ resourceVersion: metadata.resourceVersion }),
   };
   const annotations = {
@@ -123,15 +122,11 @@ async function submit(
   };
   await changeStatus(deps, namespace, name, (status) => {
     const others = (status.active ?? []).filter((one) => one["uid"] !== metadata.uid);
-    const conditions = (status.conditions ?? []).filter(({ type }) =>
-      type !== "SpecError" && type !== "SubmissionError"
-    );
     return {
-      ...status,
+      ...withoutConditions(status, ["SubmissionError"]),
       active: [...others, reference],
       lastScheduledTime: rfc3339(dueMs),
       phase: "Active",
-      conditions: conditions.length > 0 ? conditions : null,
     };
   }, annotations);
 }
@@ -144,16 +139,48 @@ async function noteSkip(
   dueMs: number,
   reason: SkipReason,
 ): Promise<void> {
-  const key = skippedAnnotation(deps.settings.naming);
+  await changeManifest<CronWorkflow>(
+    deps,
+    KIND,
+    namespace,
+    name,
+    (cron) => withSkipNoted(deps, cron, dueMs, reason),
+  ).catch(undefinedWhenNotFound);
+}
+
+/** A run that was refused counts as one that failed: once, though its due time may be looked at again. */
+async function noteFailure(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  dueMs: number,
+  message: string,
+): Promise<void> {
   await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => {
-    const { annotations } = cron.metadata;
-    const ranAt = Date.parse(cron.status?.lastScheduledTime ?? "") || undefined;
-    const text = withSkip(annotations?.[key], dueMs, reason, ranAt);
-    return {
-      ...cron,
-      metadata: { ...cron.metadata, annotations: { ...annotations, [key]: text } },
-    };
+    const noted = withSkipNoted(deps, cron, dueMs, "error");
+    if (noted === cron) return cron;
+    const status = withCondition(
+      { ...newCronStatus(), ...cron.status },
+      "SubmissionError",
+      message,
+    );
+    return { ...noted, status: { ...status, failed: status.failed + 1 } };
   }).catch(undefinedWhenNotFound);
+}
+
+/** The same object if the due time is noted already. */
+function withSkipNoted(
+  deps: ServiceDeps,
+  cron: CronWorkflow,
+  dueMs: number,
+  reason: SkipReason,
+): CronWorkflow {
+  const key = skippedAnnotation(deps.settings.naming);
+  const { annotations } = cron.metadata;
+  const ranAt = Date.parse(cron.status?.lastScheduledTime ?? "") || undefined;
+  const text = withSkip(annotations?.[key], dueMs, reason, ranAt);
+  if (text === annotations?.[key]) return cron;
+  return { ...cron, metadata: { ...cron.metadata, annotations: { ...annotations, [key]: text } } };
 }
 
 /**
@@ -171,6 +198,11 @@ async function reconcileCron(
   const byUid = new Map(children.map((child) => [child.uid, child]));
   const settle = (before: CronWorkflowStatus): CronWorkflowStatus => {
     let status = before;
+    const known = new Set((before.active ?? []).map(({ uid }) => uid));
+    // Somebody has submitted, resubmitted or retried one by hand: it is a run like the others.
+    const others = children.filter(({ uid, phase }) => !ENDED.has(phase) && !known.has(uid))
+      .map((child) => referenceTo(deps, namespace, child.name, child.uid));
+    if (others.length > 0) status = { ...status, active: [...status.active ?? [], ...others] };
     for (const { uid } of before.active ?? []) {
       if (typeof uid !== "string") continue;
       const child = byUid.get(uid);
@@ -260,6 +292,28 @@ async function changeStatus(
     },
     status: change({ ...newCronStatus(), ...cron.status }),
   })).catch(undefinedWhenNotFound);
+}
+
+function hasCondition(cron: CronWorkflow, type: string): boolean {
+  return (cron.status?.conditions ?? []).some((condition) => condition.type === type);
+}
+
+function withoutConditions(
+  status: CronWorkflowStatus,
+  types: readonly string[],
+): CronWorkflowStatus {
+  const rest = (status.conditions ?? []).filter(({ type }) => !types.includes(type));
+  return { ...status, conditions: rest.length > 0 ? rest : null };
+}
+
+/** How a status refers to a workflow. */
+function referenceTo(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  uid: string,
+): JsonObject {
+  return { apiVersion: apiVersionOf(deps.settings.naming), kind: "Workflow", name, namespace, uid };
 }
 
 function withCondition(

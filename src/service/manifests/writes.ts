@@ -100,7 +100,10 @@ export async function updateManifest<T extends ManifestObject>(
   return result;
 }
 
-/** Changes a stored manifest; when somebody else changes it in between, it is read and changed again. */
+/**
+ * Changes a stored manifest; when somebody else changes it in between, it is read and changed again.
+ * @param change gives the same object when there is nothing to change
+ */
 export async function changeManifest<T extends ManifestObject>(
   deps: ServiceDeps,
   kind: ManifestKind,
@@ -111,7 +114,9 @@ export async function changeManifest<T extends ManifestObject>(
   for (let attempt = 1;; attempt++) {
     const stored = await readManifest<T>(deps, kind, namespace, name);
     const version = stored.metadata.resourceVersion;
-    const result = await putManifest(deps, kind, change(stored), version);
+    const changed = change(stored);
+    if (changed === stored) return stored;
+    const result = await putManifest(deps, kind, changed, version);
     if (result !== undefined) return result;
     if (attempt === NAME_ATTEMPTS) throw objectModified(deps, MANIFEST_RESOURCES[kind], name);
   }

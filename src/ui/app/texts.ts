@@ -830,6 +830,7 @@ export const TEXTS = {
       reasons: {
         active: "because the run before was still going (concurrency policy Forbid).",
         condition: "because its condition (when) was false.",
+        error: "because it was refused: see the conditions.",
       },
     },
     manifest: "Manifest",

@@ -1,0 +1,194 @@
+/** What cron workflows make in the course of time, and what their status then says; on a clock that the test moves. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { CronRunner } from "../../../../src/actors/cron_runner.ts";
+import type { Host } from "../../../../src/actors/host.ts";
+import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
+import { createLogger } from "../../../../src/platform/log.ts";
+import { startCronRunner } from "../../../../src/service/cron/runs.ts";
+import type { ServiceDeps, ServiceSettings } from "../../../../src/service/deps.ts";
+import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
+import { getManifest } from "../../../../src/service/manifests/reads.ts";
+import { changeManifest, createManifest } from "../../../../src/service/manifests/writes.ts";
+import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
+import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
+import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
+import { submitWorkflow } from "../../../../src/service/workflows/submit.ts";
+import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
+import {
+  type CronWorkflow,
+  type CronWorkflowSpec,
+  type CronWorkflowStatus,
+  ManifestKind,
+} from "../../../../src/spec/manifest.ts";
+import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
+import { Deployment } from "../../../support/deployment.ts";
+import { seededIds } from "../../../support/seeded_ids.ts";
+
+const KIND = ManifestKind.CronWorkflow;
+const SETTINGS: ServiceSettings = {
+  naming: STANDARD_NAMING,
+  build: {
+    version: "",
+    buildDate: "",
+    gitCommit: "",
+    gitTag: "",
+    gitTreeState: "",
+    goVersion: "",
+    compiler: "",
+    platform: "",
+  },
+  eventQueueSize: 10,
+  maxEventBytes: 1_000_000,
+  archive: false,
+  authRequired: false,
+};
+const caller = unrestrictedCaller();
+let deployment: Deployment;
+let host: Host;
+let deps: ServiceDeps;
+let runner: CronRunner;
+
+beforeEach(async () => {
+  deployment = new Deployment(() => undefined);
+  const { store, clock } = deployment;
+  host = await deployment.replica("a");
+  const log = createLogger("silent");
+  const workflows = createWorkflowSource(store, clock);
+  const looked = { host, store, clock, settings: SETTINGS, workflows };
+  deps = {
+    ...looked,
+    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
+    ids: seededIds(7),
+    log,
+    watches: new WatchHub(store, workflows, clock),
+    counts: new KnownCounts(clock),
+    events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
+  };
+  runner = startCronRunner(deps, "a");
+});
+
+afterEach(async () => {
+  const stopped = runner.stop();
+  await deployment.clock.advance(1);
+  await stopped;
+  deployment.stop();
+});
+
+/** A cron workflow `c` of every minute, at second 0 of the clock, whose workflows wait until they are ended. */
+async function create(spec: Partial<CronWorkflowSpec>): Promise<void> {
+  const workflowSpec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+  await createManifest<CronWorkflow>(deps, caller, KIND, "default", {
+    metadata: { name: "c" },
+    spec: { schedules: ["* * * * *"], workflowSpec, ...spec },
+  });
+}
+
+const change = (spec: Partial<CronWorkflowSpec>) =>
+  changeManifest<CronWorkflow>(deps, KIND, "default", "c", (cron) => ({
+    ...cron,
+    spec: { ...cron.spec, ...spec },
+  }));
+
+async function pass(seconds: number): Promise<void> {
+  await deployment.clock.advance(seconds * 1_000);
+  await deployment.clock.advance(1);
+}
+
+const end = (name: string, type: "resume" | "stop" = "resume") =>
+  host.execute("default", name, { type: "control", request: { type } });
+
+/** Names of the workflows, in the order of their creation. */
+async function made(): Promise<string[]> {
+  const { items } = await deployment.store.query.list({ kind: "wf", limit: 0, parts: [] });
+  return items.map(({ index }) => index).sort((a, b) => a.createdAt - b.createdAt)
+    .map(({ name }) => name);
+}
+
+async function status(): Promise<CronWorkflowStatus | undefined> {
+  return (await getManifest<CronWorkflow>(deps, caller, KIND, "default", "c")).status;
+}
+
+const nameAt = (minute: number) => `c-${Date.UTC(2030, 0, 1, 0, minute) / 1_000}`;
+const activeNames = async () => ((await status())?.active ?? []).map(({ name }) => name);
+
+test("what Forbid held back runs as soon as it may, if startingDeadlineSeconds lets it", async () => {
+  await create({ concurrencyPolicy: "Forbid", startingDeadlineSeconds: 50 });
+  await pass(210);
+  expect(await made()).toEqual([nameAt(1)]);
+  await end(nameAt(1));
+  await pass(3);
+  // Of the two that were held back the later one; 00:02 is too long ago.
+  expect(await made()).toEqual([nameAt(1), nameAt(3)]);
+  await end(nameAt(3));
+  await pass(3);
+  expect(await made()).toHaveLength(2);
+});
+
+test("without startingDeadlineSeconds, what was held back is gone", async () => {
+  await create({ concurrencyPolicy: "Forbid" });
+  await pass(125);
+  await end(nameAt(1));
+  await pass(30);
+  expect(await made()).toEqual([nameAt(1)]);
+});
+
+test("what was due while it was suspended runs when it is resumed in time", async () => {
+  await create({ startingDeadlineSeconds: 100 });
+  await pass(70);
+  await change({ suspend: true });
+  await pass(130);
+  await change({ suspend: false });
+  await pass(3);
+  expect(await made()).toEqual([nameAt(1), nameAt(3)]);
+});
+
+test("a workflow that somebody submits from it is one of its runs", async () => {
+  await create({ stopStrategy: { expression: "cronworkflow.succeeded >= 1" } });
+  await pass(10);
+  await submitWorkflow(deps, caller, {
+    namespace: "default",
+    resourceKind: "CronWorkflow",
+    resourceName: "c",
+    options: { name: "by-hand" },
+  });
+  await pass(3);
+  expect(await activeNames()).toEqual(["by-hand"]);
+  await end("by-hand");
+  await pass(3);
+  expect(await status()).toMatchObject({ active: null, succeeded: 1, failed: 0, phase: "Stopped" });
+});
+
+test("a workflow that has the name of a run already is that run", async () => {
+  await create({});
+  await pass(10);
+  await submitWorkflow(deps, caller, {
+    namespace: "default",
+    resourceKind: "CronWorkflow",
+    resourceName: "c",
+    options: { name: nameAt(1) },
+  });
+  await pass(60);
+  expect(await made()).toEqual([nameAt(1)]);
+  expect(await status()).toMatchObject({ failed: 0, conditions: null });
+});
+
+test("a run that is refused counts as failed, once, until one is made", async () => {
+  await create({ when: "a b", stopStrategy: { expression: "cronworkflow.failed >= 3" } });
+  await pass(125);
+  const message =
+    "run policy error: Cannot transition token types from VARIABLE [a] to VARIABLE [b]";
+  const refused = [{ type: "SubmissionError", status: "True", message }];
+  expect(await status()).toMatchObject({ failed: 2, succeeded: 0, conditions: refused });
+  await change({ when: "1 == 1" });
+  await pass(60);
+  expect(await status()).toMatchObject({ failed: 2, conditions: null, phase: "Active" });
+});
+
+test("a spec that is valid again is not called wrong, even while nothing runs", async () => {
+  await create({ stopStrategy: { expression: "1 +" } });
+  await pass(65);
+  expect(await status()).toMatchObject({ conditions: [{ type: "SpecError" }] });
+  await change({ stopStrategy: { expression: "1 == 2" }, suspend: true });
+  await pass(60);
+  expect(await status()).toMatchObject({ failed: 0, conditions: null });
+});
