@@ -200,7 +200,7 @@ async function reconcileCron(
     let status = before;
     const known = new Set((before.active ?? []).map(({ uid }) => uid));
     // Somebody has submitted, resubmitted or retried one by hand: it is a run like the others.
-    const others = children.filter(({ uid, phase }) => !ENDED.has(phase) && !known.has(uid))
+    const others = children.filter(({ uid, phase }) => !isCompleted(phase) && !known.has(uid))
       .map((child) => referenceTo(deps, namespace, child.name, child.uid));
     if (others.length > 0) status = { ...status, active: [...status.active ?? [], ...others] };
     for (const { uid } of before.active ?? []) {
