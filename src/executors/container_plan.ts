@@ -35,6 +35,11 @@ export function planContainers(template: Template): PlannedContainer[] {
   ];
 }
 
+/** True for the exit code of a container that was ended by SIGKILL or SIGTERM: from outside, and not by its own failure. */
+export function isEndBySignal(exitCode: number): boolean {
+  return exitCode === 137 || exitCode === 143;
+}
+
 /** The container whose outputs count; undefined when a container set has none named `main`. */
 export function mainContainer(
   containers: readonly PlannedContainer[],

@@ -72,6 +72,49 @@ test.each([
     "Error",
     "Pod failed before main container starts due to StartError: no such file",
   ],
+  [
+    pod({
+      phase: "Failed",
+      initContainerStatuses: [
+        { name: "prepare", state: { terminated: { exitCode: 4, reason: "Error" } } },
+      ],
+      containerStatuses: [{ name: "main", state: { waiting: { reason: "PodInitializing" } } }],
+    }),
+    "Failed",
+    "prepare: Error (exit code 4)",
+  ],
+  [
+    pod({
+      phase: "Failed",
+      initContainerStatuses: [
+        { name: "prepare", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } },
+      ],
+    }),
+    "Error",
+    "prepare: OOMKilled (exit code 137)",
+  ],
+  [
+    pod({
+      phase: "Failed",
+      reason: "Evicted",
+      message: "The node was low on resource: memory.",
+      initContainerStatuses: [
+        { name: "prepare", state: { terminated: { exitCode: 137, reason: "Error" } } },
+      ],
+    }),
+    "Failed",
+    "The node was low on resource: memory.",
+  ],
+  [
+    pod({ phase: "Failed", containerStatuses: [{ name: "main", state: { running: {} } }] }),
+    "Failed",
+    "pod failed: main container did not complete successfully",
+  ],
+  [
+    pod({ phase: "Failed" }),
+    "Failed",
+    "can't find failed message for pod wf-a namespace default",
+  ],
 ])("podOutcome() reads the reason of an end (%#)", (given, phase, message) => {
   expect(hasEnded(given)).toBe(true);
   expect(podOutcome(given, task)).toMatchObject({ phase, hostNodeName: "n1" });

@@ -3,7 +3,8 @@ import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { DEADLINE_MESSAGE } from "../deadline.ts";
 import { progressAnnotation } from "./pod_marks.ts";
-import { MESSAGE_PREFIX } from "./wrapper.ts";
+import { isEndBySignal } from "../container_plan.ts";
+import { HELPER_NAME, MESSAGE_PREFIX } from "./wrapper.ts";
 import { addResources, resourcesDuration } from "../resources_duration.ts";
 
 /** The members of a pod that are read here. */
@@ -134,29 +135,35 @@ export function mainExit({ status = {} }: Pod): { code: number; message: string 
 }
 
 function failureOf(
-  { status = {} }: Pod,
+  { metadata, status = {} }: Pod,
   task: TaskSpec,
 ): Pick<TaskOutcome, "phase" | "message"> | undefined {
   if (status.reason === "DeadlineExceeded") {
     return { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE };
   }
+  if (status.phase === "Failed" && (status.message ?? "") !== "") {
+    return { phase: "Failed", message: status.message ?? "" };
+  }
   for (const { name, state } of status.initContainerStatuses ?? []) {
     const { terminated } = state ?? {};
     if (terminated === undefined || terminated.exitCode === 0 || isSidecar(task, name)) continue;
-    return { phase: "Error", message: describe(name, terminated) };
-  }
-  if (status.phase === "Failed" && (status.message ?? "") !== "") {
-    return { phase: "Failed", message: status.message ?? "" };
+    const isOurs = name === HELPER_NAME || isEndBySignal(terminated.exitCode);
+    return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
   }
   const containers = [...(status.containerStatuses ?? [])].sort((a, b) =>
     Number(b.name === "main") - Number(a.name === "main")
   );
   for (const { name, state } of containers) {
-    const { terminated, waiting } = state ?? {};
+    const { terminated, waiting, running } = state ?? {};
     if (terminated !== undefined && terminated.exitCode !== 0) {
       const isOurs = terminated.exitCode === 65 &&
         terminated.message?.startsWith("cannot send the outputs") === true;
       return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
+    }
+    if (running !== undefined && status.phase === "Failed") {
+      // Its node is gone, and told no more of it.
+      const reason = status.reason ?? `${name} container did not complete successfully`;
+      return { phase: "Failed", message: `pod failed: ${reason}` };
     }
     if (terminated === undefined && status.phase === "Failed") {
       return {
@@ -168,13 +175,12 @@ function failureOf(
     }
   }
   if (status.phase === "Failed") {
-    return { phase: "Failed", message: status.reason ?? "pod failed without a reason" };
+    const { name, namespace } = metadata;
+    const message = `can't find failed message for pod ${name} namespace ${namespace}`;
+    return { phase: "Failed", message: status.reason ?? message };
   }
   return sidecarFailure(status, task);
 }
-
-/** Exit codes of a container that was ended by a signal. */
-const ENDED_BY_SIGNAL = [137, 143];
 
 /** What a sidecar failed with while the main containers ran. After them the cluster ends it, whatever it exits with. */
 function sidecarFailure(
@@ -184,7 +190,7 @@ function sidecarFailure(
   const ends = (status.containerStatuses ?? []).map(({ state }) =>
     Date.parse(state?.terminated?.finishedAt ?? "")
   );
-  const isFailure = (exitCode: number) => exitCode !== 0 && !ENDED_BY_SIGNAL.includes(exitCode);
+  const isFailure = (exitCode: number) => exitCode !== 0 && !isEndBySignal(exitCode);
   for (const { name, state, lastState } of status.initContainerStatuses ?? []) {
     if (!isSidecar(task, name)) continue;
     // None is started again after the main containers.

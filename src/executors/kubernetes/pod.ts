@@ -7,7 +7,7 @@ import type { JsonObject } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { needsWrapper } from "./needs_wrapper.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
-import { HELPER_NAME, type PodOptions, PodParts } from "./pod_parts.ts";
+import { type PodOptions, PodParts } from "./pod_parts.ts";
 import { mergeObjects } from "./pod_patch.ts";
 import { planPod } from "./pod_plan.ts";
 import {
@@ -18,6 +18,7 @@ import {
   podDeadline,
   withoutUnmounted,
 } from "./pod_settings.ts";
+import { HELPER_NAME } from "./wrapper.ts";
 
 /** Makes the pod. @throws {Error} when the template can't be a pod, with the reason */
 export function podFor(task: TaskSpec, options: PodOptions): JsonObject {

@@ -10,6 +10,7 @@ import type { ImageCommand } from "./image_config.ts";
 import { CALLBACK_ANNOTATION, SIGNATURE_ANNOTATION } from "./pod_marks.ts";
 import { factsSignature, taskToken } from "./task_tokens.ts";
 import {
+  HELPER_NAME,
   INIT_SCRIPT,
   PROGRESS_FILE,
   RUN_SCRIPT,
@@ -49,8 +50,6 @@ const SCRIPT_FILES = {
 /** A longer template is left out of the environment: one variable has at most 128 kB. */
 const MAX_TEMPLATE_LENGTH = 100_000;
 
-/** Init container of our own; `init` may be a user's. */
-export const HELPER_NAME = "sluice-init";
 /** Volumes of our own. */
 const SHARED_VOLUME = { name: "var-run-argo", emptyDir: {} };
 const INPUTS_VOLUME = { name: "input-artifacts", emptyDir: {} };

@@ -5,6 +5,8 @@
  * artifacts, by a call back to the server.
  */
 
+/** Init container of our own; `init` may be a user's. */
+export const HELPER_NAME = "sluice-init";
 /** Folder that the containers of a pod share. */
 export const SHARED_DIR = "/var/run/argo";
 /** Folder with the scripts, from annotations of the pod. */

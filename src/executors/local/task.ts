@@ -17,9 +17,9 @@ import type { TaskFolder } from "./scratch.ts";
 import { prepareInputs } from "./task_inputs.ts";
 import {
   containerOutcomes,
-  describeEnd,
   type EndedContainer,
   failureOf,
+  initFailure,
   usedResources,
 } from "./task_outcome.ts";
 import type { LocalTaskDeps, TaskPlan } from "./task_plan.ts";
@@ -108,9 +108,7 @@ export class LocalTask {
     for (const container of of("init")) {
       const end = await this.#runOne(container, mounts);
       if (this.#isStopped) return undefined;
-      if ("fault" in end || end.code !== 0) {
-        return { phase: "Error", message: describeEnd(container.name, end) };
-      }
+      if ("fault" in end || end.code !== 0) return initFailure(container.name, end);
     }
     const sidecars = of("sidecar").map((container) => this.#runOne(container, mounts));
     // A sidecar that can't be started ends the task. How sidecars end is looked at later.

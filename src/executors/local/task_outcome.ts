@@ -1,6 +1,6 @@
 /** Pure: the outcome of a task on this machine, from the ends of its containers. */
 import type { TaskOutcome } from "../../engine/command.ts";
-import type { PlannedContainer } from "../container_plan.ts";
+import { isEndBySignal, type PlannedContainer } from "../container_plan.ts";
 import type { ContainerEnd, RunningContainer } from "./runtime.ts";
 import { addResources, resourcesDuration } from "../resources_duration.ts";
 
@@ -23,10 +23,19 @@ export function failureOf(
     if (container.role === "init") continue;
     if ("fault" in end) return { phase: "Error", message: describeEnd(container.name, end) };
     // The server itself ends sidecars.
-    if (container.role === "sidecar" && (end.code === 143 || end.code === 137)) continue;
+    if (container.role === "sidecar" && isEndBySignal(end.code)) continue;
     if (end.code !== 0) return { phase: "Failed", message: describeEnd(container.name, end) };
   }
   return undefined;
+}
+
+/** The outcome of a task whose init container has ended badly: it failed, unless it could not be run or was ended from outside. */
+export function initFailure(
+  container: string,
+  end: ContainerEnd,
+): Pick<TaskOutcome, "phase" | "message"> {
+  const isFailed = !("fault" in end) && !isEndBySignal(end.code);
+  return { phase: isFailed ? "Failed" : "Error", message: describeEnd(container, end) };
 }
 
 /** What the containers used together, as `status.resourcesDuration` counts it. */

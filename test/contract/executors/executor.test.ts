@@ -274,17 +274,17 @@ function describeExecutor(
       });
     });
 
-    test("a failed init container is an error and nothing else runs", async () => {
+    test("an init container that fails, fails the task, and nothing else runs", async () => {
       const template = {
         ...shell("echo never"),
         initContainers: [{
-          name: "init",
+          name: "prepare",
           image: "localhost/box:1",
           command: ["/bin/sh", "-c", "exit 4"],
         }],
       };
       const { outcome, facts } = await run(taskSpec("init", template));
-      expect(outcome).toMatchObject({ phase: "Error", message: "init: Error (exit code 4)" });
+      expect(outcome).toMatchObject({ phase: "Failed", message: "prepare: Error (exit code 4)" });
       expect(facts.map((fact) => fact.type)).toEqual(["task-ended"]);
     });
 
