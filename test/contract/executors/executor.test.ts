@@ -274,6 +274,19 @@ function describeExecutor(
       });
     });
 
+    test("the log of a sidecar that failed is there", async () => {
+      const template = {
+        ...shell("sleep 2"),
+        sidecars: [{ ...shell("echo from side; exit 7").container, name: "side" }],
+      };
+      const task = taskSpec("sidelog", template);
+      await run(task);
+      const texts: string[] = [];
+      const query = { container: "side", follow: false, signal: new AbortController().signal };
+      for await (const { text } of executor.logs(task, query)) texts.push(text);
+      expect(texts).toEqual(["from side"]);
+    });
+
     test("an init container that fails, fails the task, and nothing else runs", async () => {
       const template = {
         ...shell("echo never"),
