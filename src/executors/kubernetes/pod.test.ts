@@ -5,6 +5,7 @@ import type { ImageCommand } from "./image_config.ts";
 import { imagesWithoutCommand, needsWrapper } from "./needs_wrapper.ts";
 import { podFor } from "./pod.ts";
 import type { PodOptions } from "./pod_parts.ts";
+import { applyPodPatch } from "./pod_patch.ts";
 import { taskToken } from "./task_tokens.ts";
 
 const options: PodOptions = {
@@ -369,6 +370,68 @@ test("podSpecPatch is for the pod of the reference: commands before they are wra
   const task = taskSpec("a", bare, { includeResult: true });
   expect(imagesWithoutCommand(task, options.labelPrefix)).toEqual(["other"]);
 });
+
+test.each([
+  [
+    "a list is merged by what tells its entries apart, whatever their names are",
+    { containers: [{ name: "main", volumeMounts: [{ name: "v", mountPath: "/b" }] }] },
+    (spec: JsonObject) => mainOf(spec)["volumeMounts"],
+    [{ name: "v", mountPath: "/a" }, { name: "v", mountPath: "/b" }],
+  ],
+  [
+    "ports by their number",
+    { containers: [{ name: "main", ports: [{ containerPort: 80, name: "web" }] }] },
+    (spec: JsonObject) => mainOf(spec)["ports"],
+    [{ containerPort: 80, name: "web" }],
+  ],
+  [
+    "tolerations are replaced",
+    { tolerations: [{ key: "b" }] },
+    (spec: JsonObject) => spec["tolerations"],
+    [{ key: "b" }],
+  ],
+  [
+    "$patch: replace, for a list",
+    { containers: [{ name: "main", env: [{ $patch: "replace" }, { name: "C", value: "3" }] }] },
+    (spec: JsonObject) => mainOf(spec)["env"],
+    [{ name: "C", value: "3" }],
+  ],
+  [
+    "$patch: replace, for an object",
+    { containers: [{ name: "main", resources: { $patch: "replace", limits: { cpu: "2" } } }] },
+    (spec: JsonObject) => mainOf(spec)["resources"],
+    { limits: { cpu: "2" } },
+  ],
+  [
+    "$patch: delete",
+    { containers: [{ name: "main", env: [{ name: "A", $patch: "delete" }] }] },
+    (spec: JsonObject) => mainOf(spec)["env"],
+    [],
+  ],
+  [
+    "null removes a member",
+    { nodeSelector: { x: null, z: "3" } },
+    (spec: JsonObject) => spec["nodeSelector"],
+    { y: "2", z: "3" },
+  ],
+])("podSpecPatch is a strategic merge patch: %s", (_what, patch, read, expected) => {
+  const spec = {
+    nodeSelector: { x: "1", y: "2" },
+    tolerations: [{ key: "a" }],
+    containers: [{
+      name: "main",
+      env: [{ name: "A", value: "1" }],
+      ports: [{ containerPort: 80, name: "http" }],
+      volumeMounts: [{ name: "v", mountPath: "/a" }],
+      resources: { limits: { cpu: "1" }, requests: { cpu: "1" } },
+    }],
+  };
+  expect(read(applyPodPatch(spec, JSON.stringify(patch)))).toEqual(expected);
+});
+
+function mainOf(spec: JsonObject): JsonObject {
+  return (spec["containers"] as JsonObject[])[0] ?? {};
+}
 
 test("the helper asks for no more than the main container", () => {
   const helperOf = (resources?: JsonObject) => {
