@@ -2,7 +2,7 @@
 import type { WorkflowSpec } from "../../spec/manifest.ts";
 import type { TaskSpec } from "../effect.ts";
 import type { NodeRecord } from "../records.ts";
-import type { Work } from "../scope/call.ts";
+import { frameOf, type Work } from "../scope/call.ts";
 import { VariablesOfCall } from "../scope/call_variables.ts";
 import { mayHoldTag } from "../scope/expressions.ts";
 import { fillFor } from "../scope/fill.ts";
@@ -27,8 +27,28 @@ const POD_MEMBERS = [
   "volumes",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 
-/** The spec without its templates. All tasks of a workflow share it, unless it has tags. @throws {TemplateError} */
+/**
+ * The spec without its templates. All tasks of a workflow share it, unless it has tags, or the steps or DAG around them say
+ * where pods run.
+ *
+ * @throws {TemplateError}
+ */
 export function podSpecFor(turn: Turn, node: NodeRecord, work: Work): TaskSpec["podSpec"] {
+  const settings = filledSettings(turn, node, work);
+  const { boundary } = work.call;
+  if (boundary === undefined) return settings;
+  const { nodeSelector = {}, affinity, tolerations = [] } = frameOf(turn, boundary).template;
+  const isSelected = Object.keys(nodeSelector).length > 0;
+  if (!isSelected && affinity === undefined && tolerations.length === 0) return settings;
+  return {
+    ...settings,
+    ...(isSelected && { nodeSelector }),
+    ...(affinity !== undefined && { affinity }),
+    ...(tolerations.length > 0 && { tolerations }),
+  };
+}
+
+function filledSettings(turn: Turn, node: NodeRecord, work: Work): TaskSpec["podSpec"] {
   const { value, tagged } = settingsOf(turn);
   if (tagged === undefined) return value;
   const { call, written } = work;
