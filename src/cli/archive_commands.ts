@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { collect, type Context, contextOf, example, wholeNumber } from "./context.ts";
+import { collect, type Context, contextOf, example, isNotFound, wholeNumber } from "./context.ts";
 import { addFollowing, followAll, type FollowOptions } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print, printTable } from "./output.ts";
 import { span } from "./times.ts";
@@ -52,11 +52,24 @@ function addressOf(
 async function uidOf(context: Context, target: string): Promise<string> {
   const { uid, query } = addressOf(context, target);
   if (uid !== "") return uid;
-  const found = await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
-    params: { uid },
-    query,
-  });
+  const found = await about(
+    target,
+    context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+      params: { uid },
+      query,
+    }),
+  );
   return found.metadata.uid ?? "";
+}
+
+/** The server says only "not found", as the reference does. */
+async function about<Answer>(target: string, answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new Error(`archived workflow "${target}" not found`, { cause: error });
+  }
 }
 
 function addList(archive: Command): void {
@@ -101,10 +114,13 @@ function addGet(archive: Command): void {
       const context = contextOf(command);
       for (const name of names) {
         const { uid, query } = addressOf(context, name);
-        const workflow = await context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
-          params: { uid },
-          query,
-        });
+        const workflow = await about(
+          name,
+          context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+            params: { uid },
+            query,
+          }),
+        );
         printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
       }
     });
@@ -117,10 +133,13 @@ function addDelete(archive: Command): void {
       const context = contextOf(command);
       for (const name of names) {
         const { uid, query } = addressOf(context, name);
-        await context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
-          params: { uid },
-          query,
-        });
+        await about(
+          name,
+          context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
+            params: { uid },
+            query,
+          }),
+        );
         print(`Archived workflow '${name}' deleted`);
       }
     });
@@ -155,17 +174,18 @@ async function runAgain(
   const made: { namespace: string; name: string }[] = [];
   for (const target of names) {
     const uid = await uidOf(context, target);
-    const workflow = await context.client.call(AGAIN[verb], {
-      params: { uid },
-      body: {
-        uid,
-        namespace: context.namespace,
-        memoized: options.memoized,
-        restartSuccessful: options.restartSuccessful,
-        nodeFieldSelector: options.nodeFieldSelector,
-        parameters: options.parameter,
-      },
-    });
+    const body = {
+      uid,
+      namespace: context.namespace,
+      memoized: options.memoized,
+      restartSuccessful: options.restartSuccessful,
+      nodeFieldSelector: options.nodeFieldSelector,
+      parameters: options.parameter,
+    };
+    const workflow = await about(
+      target,
+      context.client.call(AGAIN[verb], { params: { uid }, body }),
+    );
     printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
     made.push({ namespace: context.namespace, name: workflow.metadata.name ?? "" });
   }

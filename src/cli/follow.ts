@@ -6,6 +6,7 @@ import { isCompleted } from "../engine/records.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 import { hasColour, print, say } from "./output.ts";
+import { podNameOf } from "./tree.ts";
 import { workflowText } from "./workflow_text.ts";
 
 /** Longest pause before a broken stream is opened again. */
@@ -189,7 +190,8 @@ export async function printLogs(
     "logOptions.container": options.container ?? "main",
     "logOptions.follow": options.follow,
     "logOptions.previous": options.previous,
-    "logOptions.tailLines": options.tail,
+    // As with kubectl, -1 means all of them.
+    "logOptions.tailLines": (options.tail ?? -1) < 0 ? undefined : options.tail,
     "logOptions.sinceSeconds": options.since === undefined
       ? undefined
       : Math.ceil(options.since / 1000),
@@ -204,9 +206,30 @@ export async function printLogs(
     query,
   });
   const isColoured = hasColour() && options.color !== false;
+  let isEmpty = true;
   for await (const { podName = "", content = "" } of lines) {
+    isEmpty = false;
     print(`${isColoured ? coloured(podName) : podName}: ${content}`);
   }
+  if (isEmpty && options.pod !== undefined) {
+    await requirePod(context, namespace, name, options.pod);
+  }
+}
+
+/** @throws {Error} when a workflow has no such pod: no lines would look like a step that says nothing */
+async function requirePod(
+  context: Context,
+  namespace: string,
+  name: string,
+  pod: string,
+): Promise<void> {
+  const params = { namespace, name };
+  const workflow = await context.client.call("WorkflowService_GetWorkflow", { params });
+  const isThere = Object.values(workflow.status?.nodes ?? {}).some((node) =>
+    node.id === pod || podNameOf(name, node) === pod
+  );
+  if (isThere) return;
+  throw new Error(`workflow ${name} has no pod ${pod}; "sluice get ${name}" shows their names`);
 }
 
 /** A pod always gets the same colour. */

@@ -54,7 +54,7 @@ function paint(text: string, phase: string | undefined, colour: boolean): string
 }
 
 /** Name of the pod of a node: workflow, template and the number at the end of the node's id. "" when it has none. */
-function podName(workflow: string, node: NodeStatus): string {
+export function podNameOf(workflow: string, node: NodeStatus): string {
   if (node.type !== "Pod") return "";
   const template = node.templateRef?.template ?? node.templateName;
   const hash = node.id.slice(node.id.lastIndexOf("-") + 1);
@@ -199,7 +199,7 @@ class TreeDrawing {
     this.rows.push([
       `${label}${symbol} ${node.displayName ?? node.name}`,
       template,
-      ...(columns === "short" ? [] : [podName(this.#workflow, node)]),
+      ...(columns === "short" ? [] : [podNameOf(this.#workflow, node)]),
       hasDuration ? span(ms) : "",
       ...(isWide ? [artifacts.map(({ name }) => name).join(",")] : []),
       (node.message ?? "").replaceAll("\n", " "),

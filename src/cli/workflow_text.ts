@@ -74,7 +74,9 @@ export function printWorkflow(
     print(workflow.metadata.name ?? workflow.metadata.generateName ?? "");
   } else {
     const columns = format === "wide" || format === "short" ? format : "normal";
-    print(workflowText(workflow, { ...options, columns }));
+    const isTree = format === "short" && Object.keys(workflow.status?.nodes ?? {}).length > 0;
+    const look = { ...options, columns } as const;
+    print(isTree ? treeLines(workflow, look).join("\n") : workflowText(workflow, look));
   }
 }
 

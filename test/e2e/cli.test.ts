@@ -69,6 +69,30 @@ describe("workflows", () => {
     expect((await sluice("logs", "hello")).out).toBe("hello: hello you\n");
   });
 
+  test("-o short shows the tree alone, as the reference's client does", async () => {
+    expect((await sluice("get", "hello", "-o", "short")).out)
+      .toMatch(/^STEP +TEMPLATE +DURATION +MESSAGE\n ✔ hello +say +\d+s\n$/);
+  });
+
+  test("logs of a pod that is not there are refused, and --tail -1 means all", async () => {
+    expect(await sluice("logs", "hello", "nowhere")).toMatchObject({
+      status: 1,
+      err: 'Error: workflow hello has no pod nowhere; "sluice get hello" shows their names\n',
+    });
+    expect(await sluice("logs", "hello", "hello", "--grep", "nothing"))
+      .toMatchObject({ status: 0, out: "" });
+    expect((await sluice("logs", "hello", "--tail", "-1")).out).toBe("hello: hello you\n");
+  });
+
+  test("the archive names what it does not have", async () => {
+    for (const verb of ["get", "delete", "retry", "resubmit"]) {
+      expect(await sluice("archive", verb, "nowhere")).toMatchObject({
+        status: 1,
+        err: 'Error: archived workflow "nowhere" not found\n',
+      });
+    }
+  });
+
   test("metrics that a workflow defines are at /metrics", async () => {
     const file = join(folder, "measured.yaml");
     const metric =
