@@ -481,6 +481,7 @@ export const TEXTS = {
     namespace: "Namespace",
     choose: "Choose a template",
     noTemplates: "No templates in this namespace.",
+    useManifest: "Write or paste a manifest",
     parameters: "Parameters",
     noParameters: "This template takes no parameters.",
     yaml: "Manifest (YAML or JSON)",

@@ -87,6 +87,12 @@ describe.skipIf(missing !== undefined)(
       expect(ui.browser.troubles().filter((one) => !one.startsWith("404"))).toEqual([]);
     });
 
+    test("whoever has no template to submit gets to the manifest", async () => {
+      await ui.open("/submit");
+      await ui.button("Write or paste a manifest").click();
+      await shows("Manifest (YAML or JSON)");
+    });
+
     test("an address where nothing is says so, with the way to the pages that there are", async () => {
       await ui.open("/workflows/nothing/here/at-all");
       await shows("There is no such page");

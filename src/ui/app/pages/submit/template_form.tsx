@@ -42,7 +42,14 @@ export function TemplateForm(
   const { submit } = TEXTS;
   if (templates.length === 0) {
     const none = isCluster ? TEXTS.templates.noClusterTemplates : submit.noTemplates;
-    return <p class="notice-line">{none}</p>;
+    return (
+      <>
+        <p class="notice-line">{none}</p>
+        <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
+          {submit.useManifest}
+        </button>
+      </>
+    );
   }
   const template = templates.find(({ metadata }) => metadata.name === chosen);
   return (
