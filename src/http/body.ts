@@ -1,6 +1,7 @@
 /** Request bodies: read within bounds, and as JSON whatever the content type says. */
 import type { Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
+import { withExactItems } from "../spec/exact_items.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
@@ -200,7 +201,10 @@ export function decodeBody(
 ): Json | undefined | Promise<Json | undefined> {
   if (text === undefined || schema === undefined) return undefined;
   const value = readFirstJson(text, maxMembers);
-  const fit = () => schema === "json" ? value : decode(value ?? {}, schema, unknownMembers(value));
+  const fit = () => {
+    if (schema === "json") return value;
+    return decode(withExactItems(value ?? {}, text), schema, unknownMembers(value));
+  };
   return text.length > LONG_TEXT ? inTurns(fit) : fit();
 }
 

@@ -13,6 +13,7 @@ import {
 } from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
+import { mayLoseDigits, settleIntegers, withExactItems } from "./exact_items.ts";
 import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny } from "./schema/decode_manifest.ts";
 
@@ -84,6 +85,9 @@ export function parseDocuments(text: string, limits: ParseLimits = {}): ParsedDo
       throw new ParseError(TOO_DEEP);
     }
   }
+  if (mayLoseDigits(text)) {
+    for (const document of documents) document.value = settleIntegers(document.value);
+  }
   return documents.flatMap(expandList);
 }
 
@@ -113,7 +117,7 @@ export function parseManifests(
 function parseJson(text: string): ParsedDocument[] | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
-    return [{ value: JSON.parse(text), lineOf: () => undefined }];
+    return [{ value: withExactItems<unknown>(JSON.parse(text), text), lineOf: () => undefined }];
   } catch {
     return undefined;
   }
@@ -145,6 +149,7 @@ function parseYaml(text: string): ParsedDocument[] {
   try {
     documents = [...parseAllDocuments(text, {
       version: "1.1",
+      intAsBigInt: mayLoseDigits(text),
       customTags: (tags) => [...tags.filter(isKept), OTHER_INTEGER],
       lineCounter: lines,
       prettyErrors: false,
