@@ -75,6 +75,14 @@ test("a workflow that waits for its locks has the labels of its phase", () => {
   });
 });
 
+test("a mutex without a name is an error, also when a tag has left nothing", () => {
+  const { status } = submitAll([`${LEAF}\nsynchronization: { mutexes: [{ name: "" }] }`]).view(
+    "w0",
+  );
+  expect(status?.phase).toBe("Failed");
+  expect(status?.message).toContain("a mutex without a name");
+});
+
 test("a workflow that could not begin shows no condition about its pods", () => {
   const simulation = submitAll([
     `${LEAF}\nsynchronization: { mutexes: [{ name: m }, { name: m }] }`,

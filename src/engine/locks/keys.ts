@@ -8,7 +8,7 @@ import type { Turn } from "../turn.ts";
 
 /**
  * The locks of a synchronization; empty when there is none.
- * @throws {NodeFailure} when the size of a semaphore is not found, or a lock is named twice
+ * @throws {NodeFailure} when the size of a semaphore is not found, a mutex has no name, or a lock is named twice
  */
 export function lockKeys(turn: Turn, synchronization: Synchronization | undefined): LockKey[] {
   const keys: LockKey[] = [];
@@ -26,11 +26,15 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
     const key = `${place}/ConfigMap/${name}/${member}`;
     keys.push({ kind: "semaphore", key, limit: semaphoreSize(turn, place, name, member, key) });
   }
-  for (const { name, namespace, database } of synchronization.mutexes ?? []) {
+  for (const { name = "", namespace, database } of synchronization.mutexes ?? []) {
+    // A tag may have left nothing. All such mutexes would be one, which nobody wants.
+    if (name === "") {
+      throw new NodeFailure("requested configuration is invalid: a mutex without a name");
+    }
     const place = namespace ?? workflowNamespace(turn.state);
     keys.push({
       kind: "mutex",
-      key: `${place}/${database === true ? "Database" : "Mutex"}/${name ?? ""}`,
+      key: `${place}/${database === true ? "Database" : "Mutex"}/${name}`,
       limit: 1,
     });
   }

@@ -46,10 +46,10 @@ function valuesOf(call: Call, template: Template, workflow: string): Record<stri
   const wrapper = call.role === "attempt" ? call.owner : undefined;
   const name = wrapper?.name ?? call.name;
   const values: Record<string, string> = { "node.name": name };
-  if (call.step !== undefined && call.boundary !== undefined) {
+  if (call.step !== undefined && call.boundary !== undefined && call.hook === undefined) {
     const shown = displayNameOf(name, call.boundary.name);
     values[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = shown;
-  }
+  } else values["steps.name"] = ""; // The entrypoint, exit handlers and hooks are steps without a name.
   if (!isGroup(template) && template.suspend === undefined && template.http === undefined) {
     values["pod.name"] = podName(workflow, call.name, podTemplateName(call));
   }

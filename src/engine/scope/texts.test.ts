@@ -43,7 +43,10 @@ test.each([
   [4000, "4 seconds"],
   [120_000, "2 minutes 0 seconds"],
   [3_600_000, "1 hour 0 minutes"],
-  [90_000_000, "1 day 1 hour"],
+  [90_000_000, "1 day 1 hours"],
+  [500, "0 seconds"],
+  [1500, "1 second"],
+  [61_999, "1 minute 1 seconds"],
 ])("humanizeWait() of %d", (ms, text) => expect(humanizeWait(ms)).toBe(text));
 
 test("times", () => {

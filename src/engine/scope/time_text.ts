@@ -75,15 +75,18 @@ export function strftime(at: number, letter: string): string | undefined {
   }
 }
 
-/** A wait in words, in its two largest units: `4 seconds`, `2 minutes 0 seconds`, `1 hour 0 minutes`. */
+/**
+ * A wait in words, in its two largest units without what is left: `4 seconds`, `2 minutes 0 seconds`, `1 hour 1 minutes`. As in
+ * the reference, the second unit is always in the plural.
+ */
 export function humanizeWait(ms: number): string {
-  const seconds = Math.round(ms / 1000);
+  const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return plural(seconds, "second");
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${plural(minutes, "minute")} ${plural(seconds % 60, "second")}`;
+  if (minutes < 60) return `${plural(minutes, "minute")} ${seconds % 60} seconds`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${plural(hours, "hour")} ${plural(minutes % 60, "minute")}`;
-  return `${plural(Math.floor(hours / 24), "day")} ${plural(hours % 24, "hour")}`;
+  if (hours < 24) return `${plural(hours, "hour")} ${minutes % 60} minutes`;
+  return `${plural(Math.floor(hours / 24), "day")} ${hours % 24} hours`;
 }
 
 function plural(count: number, unit: string): string {
