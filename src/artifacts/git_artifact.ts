@@ -59,13 +59,13 @@ export async function cloneRepository(
     for (const refs of Array.isArray(fetch) ? fetch : []) {
       // After the name of the remote, "--" does not end the options.
       if (String(refs).startsWith("-")) {
-        throw invalid(`Git artifact has something to fetch that is no ref: ${refs}`);
+        throw invalid(`Git artifact has something to fetch that is not a ref: ${refs}`);
       }
       await git("-C", path, "fetch", "--quiet", "--", "origin", String(refs));
     }
     if (typeof revision === "string" && revision !== "") {
       if (revision.startsWith("-")) {
-        throw invalid(`Git artifact has a revision that is none: ${revision}`);
+        throw invalid(`Git artifact has an invalid revision: ${revision}`);
       }
       await git("-C", path, "checkout", "--quiet", revision, "--");
     }

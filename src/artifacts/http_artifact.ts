@@ -84,7 +84,7 @@ export async function writeUrl(
 function urlOf(location: JsonObject): URL {
   const { url } = location;
   if (typeof url !== "string" || !URL.canParse(url)) {
-    throw invalid(`Artifact has a URL that is none: ${JSON.stringify(url)}`);
+    throw invalid(`Artifact has an invalid URL: ${JSON.stringify(url)}`);
   }
   return new URL(url);
 }

@@ -233,7 +233,9 @@ class UnpackedTree {
     for (const { names, target } of this.#hardLinks) {
       const from = this.#at(namesOf(target));
       if (!await lstat(from).then((found) => found.isFile(), () => false)) {
-        throw invalid(`Archive entry "${names.join("/")}" links to "${target}", which is no file`);
+        throw invalid(
+          `Archive entry "${names.join("/")}" links to "${target}", which is not a file`,
+        );
       }
       await this.#make(names, (path) => link(from, path));
     }

@@ -70,7 +70,7 @@ function entryFrom(value: Json, place: string): TokenEntry {
     );
   }
   const expiry = expiresAt === undefined ? undefined : Date.parse(String(expiresAt));
-  if (Number.isNaN(expiry)) throw invalid(`${place}.expiresAt is no RFC 3339 time`);
+  if (Number.isNaN(expiry)) throw invalid(`${place}.expiresAt is not an RFC 3339 time`);
   return {
     subject,
     groups: groups as string[],

@@ -47,7 +47,7 @@ export interface SeriesFacts {
 export function seriesProblem(
   { type, name, help, labels, buckets = [] }: SeriesFacts,
 ): string | undefined {
-  if (!isMetricName(name)) return `'${name.slice(0, MAX_NAME)}' is no name of a metric`;
+  if (!isMetricName(name)) return `'${name.slice(0, MAX_NAME)}' is not a valid name of a metric`;
   if (help.length > MAX_HELP) return `its help has more than ${MAX_HELP} characters`;
   let count = 0;
   let size = 0;

@@ -29,7 +29,7 @@ export function addArchiveCommands(program: Command, exit: (status: number) => v
   addGet(archive);
   addDelete(archive);
   addAgain(archive, "retry", "run archived workflows again from where they failed", exit)
-    .option("--restart-successful", "also run the selected nodes again that succeeded")
+    .option("--restart-successful", "run the selected nodes again even if they succeeded")
     .option("--node-field-selector <terms>", "with --restart-successful: the nodes to run again");
   addAgain(archive, "resubmit", "submit copies of archived workflows", exit)
     .option("--memoized", "keep the steps that succeeded");

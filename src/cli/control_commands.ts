@@ -309,7 +309,7 @@ function addAgain(
 
 function addRetry(program: Command, exit: (status: number) => void): void {
   addAgain(program, "retry", "run failed workflows again from where they failed", exit)
-    .option("--restart-successful", "also run the selected nodes again that succeeded")
+    .option("--restart-successful", "run the selected nodes again even if they succeeded")
     .option("--node-field-selector <terms>", `with --restart-successful: ${NODE_SELECTOR}`)
     .addHelpText(...example(
       "sluice retry my-wf --watch",

@@ -59,7 +59,7 @@ export function objectsIn(text: string, file: string): JsonObject[] {
   if (objects.length === 0 || objects.length < documents.length) {
     throw new Error(
       `${file === "-" ? "standard input" : file} holds ${
-        documents.length === 0 ? "no manifest" : "something that is no manifest"
+        documents.length === 0 ? "no manifest" : "something that is not a manifest"
       }`,
     );
   }

@@ -212,7 +212,7 @@ function addDelete(group: Command, word: ResourceWord): void {
   const resource = RESOURCES[word];
   group.command("delete [names...]").description(`delete ${resource.words}s`)
     .option("--all", `every one${resource.namespaced ? " of the namespace" : ""}`)
-    .option("--ignore-not-found", "it is no failure if one does not exist")
+    .option("--ignore-not-found", "succeed even if one does not exist")
     .addHelpText(...example(`sluice ${word} delete nightly`))
     .action(async (names: string[], options: DeleteOptions, command: Command) =>
       await remove(contextOf(command), resource, names, options)

@@ -199,7 +199,7 @@ function addGet(program: Command): void {
 function addWait(program: Command, exit: (status: number) => void): void {
   program.command("wait <names...>")
     .description("wait until workflows are finished; exit status 1 if one failed")
-    .option("--ignore-not-found", "it is no failure if a workflow does not exist")
+    .option("--ignore-not-found", "succeed even if a workflow does not exist")
     .addHelpText(...example("sluice wait my-wf other-wf"))
     .action(
       async (names: string[], options: { ignoreNotFound?: boolean }, command: Command) =>

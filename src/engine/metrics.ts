@@ -211,7 +211,7 @@ function sampleOf(
     "error",
     turn.env,
   );
-  if (!isMetricName(name)) throw new Error(`'${name}' is no name of a metric`);
+  if (!isMetricName(name)) throw new Error(`'${name}' is not a valid name of a metric`);
   if (when !== undefined && when !== "" && !isWhenTrue(when, turn.env)) return undefined;
   const common = {
     name,

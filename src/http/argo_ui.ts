@@ -37,7 +37,7 @@ export async function checkArgoUi(dir: string): Promise<void> {
   );
   if (wrong === undefined) return;
   throw new ConfigError([
-    `--argo-ui-dir is "${dir}", which is no folder with the built pages of Argo Workflows: ${wrong}; ` +
+    `--argo-ui-dir is "${dir}", which is not a folder with the built pages of Argo Workflows: ${wrong}; ` +
     "name the folder that a build leaves in ui/dist/app (docs/argo-ui.md), or leave the setting out",
   ]);
 }

@@ -50,7 +50,7 @@ export function parseOrigins(text: string): string[] {
   const origins = text.split(",").map((one) => one.trim()).filter((one) => one !== "");
   for (const origin of origins) {
     if (origin !== "*" && (!URL.canParse(origin) || new URL(origin).origin !== origin)) {
-      throw invalid(`"${origin}" is no origin like https://console.example.com`);
+      throw invalid(`"${origin}" is not an origin like https://console.example.com`);
     }
   }
   return origins;

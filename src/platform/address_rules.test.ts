@@ -57,5 +57,5 @@ test("a setting allows addresses, ranges and hosts, and nothing beside them", ()
 });
 
 test.each(["10.0.0.0/99", "a b", "http://x", "-x"])("%s is refused as a setting", (setting) => {
-  expect(() => parseAddressRules(setting)).toThrow(/is no address, range/);
+  expect(() => parseAddressRules(setting)).toThrow(/is not an address, range/);
 });

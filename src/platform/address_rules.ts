@@ -28,7 +28,7 @@ export function parseAddressRules(setting: string): AddressRules {
     if (ipaddr.isValidCIDR(entry)) ranges.push(ipaddr.parseCIDR(entry));
     else if (ipaddr.isValid(entry)) ranges.push(...single(ipaddr.process(entry)));
     else if (entry === "*" || HOST.test(entry)) hosts.add(entry);
-    else throw new Error(`"${entry}" is no address, range such as 10.0.0.0/8, or host name`);
+    else throw new Error(`"${entry}" is not an address, range such as 10.0.0.0/8, or host name`);
   }
   const allowsHost = (host: string) => hosts.has("*") || hosts.has(plainHost(host));
   return {

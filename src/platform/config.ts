@@ -383,7 +383,7 @@ export const CONFIG_TABLE = {
     default: "namespace",
     choices: ArtifactKeys,
     doc:
-      "Which keys of the artifact repository a workflow may use: namespace (those that begin with its own) or shared (all: namespaces are no walls)",
+      "Which keys of the artifact repository a workflow may use: namespace (those that begin with its own) or shared (all: namespaces are not walls)",
   },
   maxArtifactBytes: {
     type: "integer",

@@ -136,7 +136,7 @@ class Registry implements Metrics {
   #family(name: string, help: string, type: Family["type"]): Family {
     let found = this.#families.get(name);
     if (!found) {
-      if (!isMetricName(name)) throw new TypeError(`"${name}" is no name of a metric`);
+      if (!isMetricName(name)) throw new TypeError(`"${name}" is not a valid name of a metric`);
       found = { help, type, values: new Map(), rows: new Map(), buckets: SECONDS, read: undefined };
       this.#families.set(name, found);
     }

@@ -210,7 +210,7 @@ function checkPattern(place: string, pattern: string): void {
   try {
     new RegExp(pattern);
   } catch {
-    throw invalid(`${place} is no regular expression: ${pattern}`);
+    throw invalid(`${place} is not a regular expression: ${pattern}`);
   }
 }
 

@@ -128,7 +128,7 @@ describe("decodeTestFile()", () => {
     ],
     [
       '{ workflow: a, tests: [{ name: t, tasks: [{ node: "(" }], expect: { phase: x } }] }',
-      "tests[0].tasks[0].node is no regular expression",
+      "tests[0].tasks[0].node is not a regular expression",
     ],
     [
       "{ workflow: a, tests: [{ name: t, actions: [{ action: go }], expect: { phase: x } }] }",

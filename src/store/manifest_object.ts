@@ -30,7 +30,7 @@ export function manifestObject<T>(stored: StoredManifest): T {
     throw new UnreadableManifest(stored, cause);
   }
   const { kind, name } = stored;
-  if (!isJsonObject(value)) throw new UnreadableManifest(stored, "it is no object");
+  if (!isJsonObject(value)) throw new UnreadableManifest(stored, "it is not an object");
   const { metadata, spec } = value;
   const isData = kind === "ConfigMap" || kind === "Secret";
   // Of ConfigMaps and Secrets only the data is needed.

@@ -73,7 +73,7 @@ async function readToken(request: Request): Promise<string> {
   try {
     token = (JSON.parse(text) as { token?: unknown } | null)?.token;
   } catch {
-    throw invalid("the body is no JSON");
+    throw invalid("the body is not JSON");
   }
   const given = typeof token === "string" ? token.trim() : "";
   if (given === "") throw invalid("the token is missing");

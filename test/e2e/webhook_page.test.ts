@@ -183,7 +183,7 @@ test("the setting of the page is one that the server takes, and a wrong one it r
   const [, , ...flags] = line.split(" ");
   expect(parseConfig(flags, {}).webhookAllow).toBe("10.20.0.0/16,hooks.internal");
   expect(() => parseConfig(["--webhook-allow", "10.0.0.0/99"], {})).toThrow(
-    /--webhook-allow: "10.0.0.0\/99" is no address/,
+    /--webhook-allow: "10.0.0.0\/99" is not an address/,
   );
 });
 

@@ -96,7 +96,7 @@ test("a key that is none is refused, and what can't be shown at all", () => {
   const refusal = (more: Partial<MetricSample>) => metrics.observe({ ...sample, ...more });
   expect(refusal({ labels: { 'a"} 1\nforged 1\n#': "" } })).toMatch(/metric label .* is invalid/s);
   expect(refusal({ labels: { __name__: "y" } })).toMatch(/belong to Prometheus/);
-  expect(refusal({ name: 'x{a="1"} 1\nforged' })).toMatch(/no name of a metric/);
+  expect(refusal({ name: 'x{a="1"} 1\nforged' })).toMatch(/not a valid name of a metric/);
   expect(refusal({ labels: { a: "v".repeat(5_000) } })).toMatch(/more than 4096 characters/);
   expect(refusal({ help: "h".repeat(2_000) })).toMatch(/more than 1024 characters/);
   expect(refusal({ type: "histogram", labels: { le: "1" } })).toMatch(/histogram's buckets/);

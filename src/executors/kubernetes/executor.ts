@@ -79,7 +79,7 @@ export class KubernetesExecutor implements Executor {
   /** @throws {Problem} InvalidArgument when the call back URL is not a URL */
   constructor(options: KubernetesExecutorOptions) {
     if (!URL.canParse(options.callbackUrl)) {
-      throw invalid(`Pods can't call back at "${options.callbackUrl}", which is no URL`);
+      throw invalid(`Pods can't call back at "${options.callbackUrl}", which is not a URL`);
     }
     if (!options.callbackUrl.startsWith("http:")) {
       options.log.warn(

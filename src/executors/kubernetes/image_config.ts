@@ -174,7 +174,7 @@ async function readJson(response: Response): Promise<JsonObject> {
     parts.push(part);
   }
   const value = JSON.parse(Buffer.concat(parts).toString("utf8")) as Json;
-  if (!isJsonObject(value)) throw new Error("the registry's answer is no object");
+  if (!isJsonObject(value)) throw new Error("the registry's answer is not an object");
   return value;
 }
 

@@ -309,6 +309,6 @@ function textIn(raw: string): string {
   try {
     return JSON.parse(`"${escaped}"`) as string;
   } catch {
-    throw new JqError(`"${raw}" has an escape that there is not`);
+    throw new JqError(`"${raw}" has an escape that does not exist`);
   }
 }

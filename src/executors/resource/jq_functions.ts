@@ -278,7 +278,7 @@ function toNumber(input: Json): number {
   if (typeof input === "number") return input;
   const text = textOf(input, "tonumber").trim();
   const number = Number(text);
-  if (text === "" || Number.isNaN(number)) throw new JqError(`"${text}" is no number`);
+  if (text === "" || Number.isNaN(number)) throw new JqError(`"${text}" is not a number`);
   return number;
 }
 

@@ -43,7 +43,7 @@ export function traceSettings(env: Env, problems: string[] = []): TraceSettings 
     const url = textOf(env, name);
     // Not repeated: it may hold a password.
     if (url !== "" && !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-      problems.push(`${name} is no address, expected http://HOST:PORT or https://HOST:PORT`);
+      problems.push(`${name} is not an address, expected http://HOST:PORT or https://HOST:PORT`);
     }
   }
   const protocolName = PROTOCOL_VARIABLES.find((name) => textOf(env, name) !== "") ?? "";

@@ -112,7 +112,7 @@ export class BindingSource {
   }
 }
 
-/** Reads a stored binding; undefined when it is no object with a specification. */
+/** Reads a stored binding; undefined when it is not an object with a specification. */
 function parseBinding(text: string): EventBinding | undefined {
   try {
     const object = JSON.parse(text) as Json;

@@ -175,7 +175,7 @@ function jsonOf(bytes: Uint8Array, place: string): Json {
     return readFirstJson(text, MAX_DATA_MEMBERS) ?? null;
   } catch (error) {
     if (error instanceof Problem && error.status !== 400) throw error;
-    throw invalid(`${place}: the datacontenttype says JSON, and the data is none`);
+    throw invalid(`${place}: the datacontenttype says JSON, and the data is not`);
   }
 }
 
@@ -232,9 +232,9 @@ function checkAttributes(
     }
   }
   const { source = "", time } = attributes;
-  if (/\s/.test(source)) throw invalid(`${at("source")}: it is no URI`);
+  if (/\s/.test(source)) throw invalid(`${at("source")}: it is not a URI`);
   if (time !== undefined && !(TIME.test(time) && Number.isFinite(Date.parse(time)))) {
-    throw invalid(`${at("time")}: ${time} is no time such as 2026-04-05T17:31:00Z`);
+    throw invalid(`${at("time")}: ${time} is not a time such as 2026-04-05T17:31:00Z`);
   }
 }
 

@@ -38,7 +38,7 @@ export function failedDelivery(event: QueuedEvent): Delivery {
 
 /** The dead letter of an event whose text was not written by any version of this program. */
 export function deliveryOfUnreadable(event: QueuedEvent): Delivery {
-  const reason = "its text is no event with a payload, metadata and a sender";
+  const reason = "its text is not an event with a payload, metadata and a sender";
   const raw = rawBytesOf(new TextEncoder().encode(event.text));
   return unreadableDelivery({ ...event, unreadable: { reason, ...raw } });
 }

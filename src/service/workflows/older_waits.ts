@@ -36,7 +36,10 @@ export class OlderWaits {
     const { clock, log } = this.#deps;
     if (clock.monotonic() < this.#notBefore) return;
     this.#search ??= this.#run().catch((cause) => {
-      log.warn({ err: cause }, "workflows that wait since an earlier version are not listed yet");
+      log.warn(
+        { err: cause },
+        "workflows that have waited since an earlier version are not listed yet",
+      );
       this.#notBefore = clock.monotonic() + PAUSE_MS;
       this.#search = undefined;
     });

@@ -76,7 +76,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     enum: "Values to choose from",
     globalName: "Name under workflow.outputs.parameters",
     name: "Unique name",
-    value: "The value; numbers and truths are kept as text",
+    value: "The value; numbers and booleans are kept as text",
     valueFrom: "Where the value comes from",
   },
   ValueFrom: {

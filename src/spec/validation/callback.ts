@@ -22,7 +22,7 @@ export function checkCallback(place: string, template: Template): void {
     const known = parameters.find((one) => one.name === name);
     if (known?.valueFrom?.supplied === undefined) {
       throw new SpecError(
-        `${at}.outputs[${index}]: '${name}' is no output parameter with valueFrom.supplied`,
+        `${at}.outputs[${index}]: '${name}' is not an output parameter with valueFrom.supplied`,
       );
     }
   }

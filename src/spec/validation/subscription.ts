@@ -106,7 +106,9 @@ function checkHeaders(headers: NonNullable<Subscription["spec"]["headers"]>): vo
   headers.forEach(({ name, value = "", valueFrom }, index) => {
     const place = `spec.headers[${index}]`;
     if (!HEADER_NAME.test(name)) {
-      throw new SpecError(`${place}.name is ${JSON.stringify(name)}, which is no name of a header`);
+      throw new SpecError(
+        `${place}.name is ${JSON.stringify(name)}, which is not a valid name of a header`,
+      );
     }
     if (OWN_HEADERS.test(name)) {
       throw new SpecError(`${place}.name is ${name}, which the server sets itself`);

@@ -795,7 +795,7 @@ describe("callbacks", () => {
     ["{callback: {expires: 9601h}}", "9601h is not between 1s and 9600h"],
     [
       "{callback: {outputs: [o, p]}}",
-      "templates.wait.suspend.callback.outputs[1]: 'p' is no output parameter with valueFrom.supplied",
+      "templates.wait.suspend.callback.outputs[1]: 'p' is not an output parameter with valueFrom.supplied",
     ],
   ])("%s is refused", (suspend, text) => {
     expect(inSteps("{name: w, template: wait}", WAIT.replace("{callback: {}}", suspend)))

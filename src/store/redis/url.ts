@@ -106,9 +106,7 @@ function parseLayout(text: string | null): number {
   const layout = NEW_LAYOUTS.find((one) => text === null || text === String(one));
   if (layout !== undefined) return layout;
   throw invalid(
-    `Invalid Redis URL: layout=${text} is none that a new store may have: ${
-      NEW_LAYOUTS.join(", ")
-    }`,
+    `Invalid Redis URL: layout is ${text}, expected one of ${NEW_LAYOUTS.join(", ")}`,
   );
 }
 

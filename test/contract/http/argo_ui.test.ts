@@ -192,7 +192,7 @@ test("without the setting there is nothing below /argo/", async () => {
 test("a wrong folder is told at the start, with the setting and what to do", async () => {
   await expect(checkArgoUi(folder)).resolves.toBeUndefined();
   await expect(checkArgoUi(join(folder, "nothing"))).rejects.toThrow(
-    /^--argo-ui-dir is ".*nothing", which is no folder with the built pages.*ENOENT.*docs\/argo-ui\.md/,
+    /^--argo-ui-dir is ".*nothing", which is not a folder with the built pages.*ENOENT.*docs\/argo-ui\.md/,
   );
   await expect(checkArgoUi(join(folder, "assets"))).rejects.toThrow(/index\.html.*ENOENT/);
   const other = join(outside, "other");

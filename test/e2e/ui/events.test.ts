@@ -248,9 +248,9 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await ui.page.locator(".part", { hasText: 'payload.branch == "main"' }).last()
       .getByText('"topic"').waitFor();
     await ui.page.getByLabel("Payload").fill("{nothing");
-    await shows(/The payload is no JSON\..*position 1/);
+    await shows(/The payload is not JSON\..*position 1/);
     await ui.page.reload();
-    await shows(/The payload is no JSON\./);
+    await shows(/The payload is not JSON\./);
     expect(ui.browser.troubles()).toEqual([]);
   });
 
@@ -270,7 +270,7 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await shows("It cannot be tried:");
     await shows(/\| payload\./);
     await ui.page.getByLabel("Binding (YAML or JSON)").fill("a: [");
-    await shows(/The manifest is no YAML.*line 1/s);
+    await shows(/The manifest is not YAML.*line 1/s);
     const before = await ui.call<{ items: object[] }>("GET", "event-deliveries/default");
     expect(before.items.length).toBeGreaterThan(0);
     expect(JSON.stringify(before)).not.toContain('"new"');
