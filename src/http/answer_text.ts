@@ -34,7 +34,7 @@ export function isLargeAnswer(
 }
 
 /**
- * The text of an answer as a stream, which is written on demand and never much at a time. Who reads it too slowly is cut
+ * The text of an answer as a stream, which is written on demand and never much at a time. Whoever reads it too slowly is cut
  * off, because the answer takes much memory meanwhile.
  *
  * @param waits how long a reader may take for `LEAST_READ` characters

@@ -10,7 +10,7 @@ import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from 
 
 /** How long a connection is kept for the next request, ms; for less, if the server says so. */
 const IDLE_MS = 4_000;
-/** Who sends the request has set a limit to all of it. */
+/** Whoever sends the request has set a limit to all of it. */
 const TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 };
 const CONNECT = { timeout: 0, allowH2: false };
 const checked = buildConnector(CONNECT) as Connect;

@@ -8,7 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { queueBound } from "./events/intake.ts";
 
-/** Who should own this shard counts. */
+/** The replica that should own this shard counts. */
 const SHARD = 0;
 const EVERY_MS = 15_000;
 /** The pause is at least so many times as long as a count took: counting has at most two parts in a hundred of the time. */

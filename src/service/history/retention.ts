@@ -23,7 +23,7 @@ const AT_ONCE = 10;
 /** Pause between two rounds, and between two looks whether it is this replica's turn. */
 const PAUSE_MS = 60_000;
 const TURN_MS = 5_000;
-/** Who owns the shard of this name removes workflows. */
+/** The owner of the shard of this name removes workflows. */
 const SHARD_NAME = ["sluice", "archive-retention"] as const;
 
 /** Where pruning goes on: at a rule, after a workflow. */

@@ -41,7 +41,10 @@ describe("validateSubscription() refuses", () => {
     ["workflows: {labelSelector: 'a=='}", ""],
     ["workflows: {labelSelector: 'a=b=c'}", "spec.workflows.labelSelector: "],
     ["workflows: {expression: 'workflow.'}", "spec.workflows.expression is not a valid expression"],
-    ["headers: [{name: 'a b', value: x}]", 'spec.headers[0].name is "a b", which is not a valid name'],
+    [
+      "headers: [{name: 'a b', value: x}]",
+      'spec.headers[0].name is "a b", which is not a valid name',
+    ],
     ["headers: [{name: Webhook-Id, value: x}]", "which the server sets itself"],
     ['headers: [{name: a, value: "x\\r\\ny: z"}]', "spec.headers[0].value has more than"],
     ["headers: [{name: a, valueFrom: {secretKeyRef: {key: k}}}]", "needs a name and a key"],
