@@ -52,25 +52,23 @@ export function projectionBelow(projection: Projection, ...path: string[]): Proj
 
 /** Tells whether a projection keeps a path, at least in part. */
 export function keepsPath(projection: Projection | undefined, ...path: string[]): boolean {
-  if (projection === undefined) return true;
-  let node: PathNode | undefined = projection.root;
-  for (const key of path) {
-    node = node.children.get(key);
-    if (node === undefined) return projection.exclude;
-    if (node.whole) return !projection.exclude;
-  }
-  return true;
+  return projection === undefined || keeps(projection, path) !== false;
 }
 
 /** Tells whether a projection keeps a path with everything below it. */
 export function keepsWhole(projection: Projection, ...path: string[]): boolean {
-  let node: PathNode | undefined = projection.root;
+  return keeps(projection, path) === true;
+}
+
+/** Undefined: a part of what is below the path. */
+function keeps({ root, exclude }: Projection, path: readonly string[]): boolean | undefined {
+  let node: PathNode | undefined = root;
   for (const key of path) {
     node = node.children.get(key);
-    if (node === undefined) return projection.exclude;
-    if (node.whole) return !projection.exclude;
+    if (node === undefined) return exclude;
+    if (node.whole) return !exclude;
   }
-  return false;
+  return undefined;
 }
 
 /** Applies a projection to an object, which is not changed itself. */
