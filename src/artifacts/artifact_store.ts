@@ -15,7 +15,7 @@ import { shareFairly } from "./fair_artifacts.ts";
 import { toldToReader } from "./file_stream.ts";
 import { cloneRepository } from "./git_artifact.ts";
 import { readUrl, writeUrl } from "./http_artifact.ts";
-import { joinKey, locationOf, textMember } from "./location.ts";
+import { isInStore, joinKey, locationOf, textMember } from "./location.ts";
 import type { Location } from "./location.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 import { archiveMode, archiveName, filesInside, packTarGz, packZip, placeFile } from "./pack.ts";
@@ -165,7 +165,7 @@ class LocatedArtifacts implements ArtifactStore {
       ? await this.#freshLocation(artifact, placeText(place), prefix, scope)
       : artifact;
     const location = this.#locate(saved);
-    if (location.type !== "repository" && location.type !== "s3") return saved;
+    if (!isInStore(location)) return saved;
     const { objects, key } = await this.#repositories.objects(location, scope);
     await naming(artifact, objects, async () => {
       const found = await findInside(place);
@@ -243,7 +243,7 @@ class LocatedArtifacts implements ArtifactStore {
 
   async list(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {
     const location = this.#locate(artifact);
-    if (location.type !== "repository" && location.type !== "s3") {
+    if (!isInStore(location)) {
       throw invalid(`Only s3 artifacts can be listed; "${artifact.name}" is ${location.type}`);
     }
     const { objects, key } = await this.#repositories.objects(location, scope);
@@ -256,7 +256,7 @@ class LocatedArtifacts implements ArtifactStore {
 
   async entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {
     const location = this.#locate(artifact);
-    if (location.type !== "repository" && location.type !== "s3") return [];
+    if (!isInStore(location)) return [];
     const { objects, key } = await this.#repositories.objects(location, scope);
     const prefix = `${key.replace(/\/+$/, "")}/`;
     return await naming(artifact, objects, async () => {
@@ -272,7 +272,7 @@ class LocatedArtifacts implements ArtifactStore {
 
   async write(artifact: Artifact, body: Readable, scope: ArtifactScope): Promise<void> {
     const location = this.#locate(artifact);
-    if (location.type !== "repository" && location.type !== "s3") {
+    if (!isInStore(location)) {
       throw invalid(`Only s3 artifacts can be uploaded; "${artifact.name}" is ${location.type}`);
     }
     const { objects, key } = await this.#repositories.objects(location, scope);
@@ -281,7 +281,7 @@ class LocatedArtifacts implements ArtifactStore {
 
   async remove(artifact: Artifact, scope: ArtifactScope): Promise<void> {
     const location = this.#locate(artifact);
-    if (location.type !== "repository" && location.type !== "s3") return;
+    if (!isInStore(location)) return;
     const { objects, key } = await this.#repositories.objects(location, scope);
     await naming(artifact, objects, async () => {
       await objects.remove(key);

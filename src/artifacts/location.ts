@@ -12,6 +12,13 @@ export type Location =
   | { type: "git"; location: JsonObject }
   | { type: "raw"; data: string };
 
+/** Tells whether a location is in a store of objects: only there artifacts are written, listed and removed. */
+export function isInStore(
+  location: Location,
+): location is Extract<Location, { type: "repository" | "s3" }> {
+  return location.type === "repository" || location.type === "s3";
+}
+
 /**
  * The location of an artifact; undefined when it names none.
  *
