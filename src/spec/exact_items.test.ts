@@ -34,3 +34,24 @@ test.each([
     { withItems: KEPT, value: 9007199254740992, other: [32, 15, 15, 1000] },
   ]);
 });
+
+test("digits in a text are left alone, and so are numbers that are not whole", () => {
+  const item = String
+    .raw`"a\\\" 1234567890123456789", "b\\\\", 1234567890123456789, 0.1234567890123456789`;
+  const json = `{"withItems": [${item}, 1e20, 12345678901234567890], "a\\\\": "x"}`;
+  const plain = JSON.parse(json) as { withItems: unknown[] };
+  const kept = plain.withItems.with(2, "1234567890123456789");
+  expect(withExactItems(JSON.parse(json), json)).toEqual({ ...plain, withItems: kept });
+});
+
+test.each([
+  ["items", `{"withItems":[${Array(100_000).fill("1234567890123456789").join()}]}`],
+  ["members", `{"withItems":[1234567890123456789],"a":[${Array(500_000).fill("0").join()}]}`],
+  ["texts", `{"a":[${Array(300_000).fill('"x"').join()}],"withItems":[1234567890123456789]}`],
+  ["digits", `{"withItems":[${"9".repeat(2_000_000)}]}`],
+])("many %s are looked at in proportion", (_, json) => {
+  const value = JSON.parse(json) as unknown;
+  const start = performance.now();
+  withExactItems(value, json);
+  expect(performance.now() - start).toBeLessThan(1_000);
+});

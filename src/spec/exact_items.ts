@@ -6,9 +6,17 @@ import { isJsonObject } from "../base/json.ts";
 
 const LOOP = "withItems";
 
+/** A whole number that may be beyond 2^53, of no more digits than 64 bits have. */
+const LONG = /(?<![\d.eE+-])-?\d{16,19}(?![\d.eE])/g;
+/** No number has so many digits, and reading them exactly takes long. */
+const TOO_LONG = /\d{400}/;
+
+/** Begins the text that stands for such a number in a JSON text: of a plane that no writing uses. */
+const MARK = "\u{F5A1C}";
+
 /** Whether a text may hold an item whose digits a number would lose. */
 export function mayLoseDigits(text: string): boolean {
-  return text.includes(LOOP) && /\d{16}/.test(text);
+  return text.includes(LOOP) && /\d{16}/.test(text) && !TOO_LONG.test(text);
 }
 
 /**
@@ -16,41 +24,82 @@ export function mayLoseDigits(text: string): boolean {
  * @param value as `JSON.parse` gives it
  */
 export function withExactItems<T>(value: T, text: string): T {
-  if (!mayLoseDigits(text)) return value;
+  if (!mayLoseDigits(text) || text.includes(MARK)) return value;
+  const marked = markLongIntegers(text);
+  if (marked === text) return value;
   try {
-    return settleIntegers(JSON.parse(text, keepInteger as (key: string, one: unknown) => unknown));
+    return settleIntegers(JSON.parse(marked));
   } catch {
     // More follows the value.
     return value;
   }
 }
 
-function keepInteger(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source ?? "";
-  return typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-    ? BigInt(source)
-    : value;
+/** Puts long integers into quotes, behind a mark. A reviver would be asked for every member, and take a second for a million. */
+function markLongIntegers(text: string): string {
+  const pieces: string[] = [];
+  let from = 0;
+  // The next string, and where the one before it ended.
+  let open = text.indexOf('"');
+  let outside = 0;
+  LONG.lastIndex = 0;
+  for (let found = LONG.exec(text); found !== null; found = LONG.exec(text)) {
+    const { index, 0: digits } = found;
+    while (open >= 0 && open < index) {
+      outside = endOfString(text, open);
+      open = text.indexOf('"', outside);
+    }
+    if (outside > index) {
+      LONG.lastIndex = outside;
+      continue;
+    }
+    pieces.push(text.slice(from, index), '"', MARK, digits, '"');
+    from = index + digits.length;
+  }
+  return from === 0 ? text : pieces.join("") + text.slice(from);
 }
 
-/** Makes numbers of the big integers of a value, except of items that would lose digits by that. Changes it in place. */
+/** Where the string that begins with a quote ends: after its last quote. */
+function endOfString(text: string, open: number): number {
+  for (let end = text.indexOf('"', open + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (text[end - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+/** Makes numbers of the long integers of a value, except of items that would lose digits by that. Changes it in place. */
 export function settleIntegers<T>(value: T): T {
   return settled(value, false) as T;
 }
 
 function settled(value: unknown, isItem: boolean): unknown {
-  if (typeof value === "bigint") {
-    const number = Number(value);
-    const isKept = isItem && !Number.isSafeInteger(number) && BigInt.asIntN(64, value) === value;
-    return isKept ? String(value) : number;
+  if (typeof value === "bigint") return settledInteger(String(value), isItem);
+  if (typeof value === "string") {
+    return value.startsWith(MARK) ? settledInteger(value.slice(MARK.length), isItem) : value;
   }
   if (Array.isArray(value)) {
-    for (const [index, one] of value.entries()) value[index] = settled(one, isItem);
+    for (let at = 0; at < value.length; at++) value[at] = settled(value[at], isItem);
   } else if (isJsonObject(value)) {
     const members = value as Record<string, unknown>;
-    for (const key of Object.keys(members)) {
+    for (const key in members) {
       const next = settled(members[key], isItem || key === LOOP);
       if (next !== members[key]) members[key] = next;
     }
   }
   return value;
+}
+
+function settledInteger(digits: string, isItem: boolean): number | string {
+  const number = Number(digits);
+  return isItem && !Number.isSafeInteger(number) && hasInt64(digits) ? digits : number;
+}
+
+/** Largest and smallest integer of 64 bits. */
+const [MAX, MIN] = ["9223372036854775807", "-9223372036854775808"];
+
+function hasInt64(digits: string): boolean {
+  const bound = digits.startsWith("-") ? MIN : MAX;
+  return digits.length < bound.length || (digits.length === bound.length && digits <= bound);
 }
