@@ -72,7 +72,7 @@ export function containerOutcomes(
 }
 
 /** How a container ended, for messages. */
-export function describeEnd(container: string, end: ContainerEnd): string {
+function describeEnd(container: string, end: ContainerEnd): string {
   return "fault" in end
     ? `${container}: ${end.fault}`
     : `${container}: ${end.reason ?? "Error"} (exit code ${end.code})`;
