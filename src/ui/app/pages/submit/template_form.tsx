@@ -40,17 +40,7 @@ export function TemplateForm(
   if (trouble !== undefined) return <TroubleBox trouble={trouble} again={() => void load()} />;
   if (templates === undefined) return <Loading />;
   const { submit } = TEXTS;
-  if (templates.length === 0) {
-    const none = isCluster ? TEXTS.templates.noClusterTemplates : submit.noTemplates;
-    return (
-      <>
-        <p class="notice-line">{none}</p>
-        <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
-          {submit.useManifest}
-        </button>
-      </>
-    );
-  }
+  if (templates.length === 0) return <NoTemplates isCluster={isCluster} />;
   const template = templates.find(({ metadata }) => metadata.name === chosen);
   return (
     <>
@@ -69,6 +59,19 @@ export function TemplateForm(
       {template !== undefined && (
         <ParameterForm key={chosen} namespace={namespace} template={template} />
       )}
+    </>
+  );
+}
+
+/** Whoever has no template to choose can still submit a manifest. */
+function NoTemplates({ isCluster }: { isCluster: boolean }): JSX.Element {
+  const { submit, templates } = TEXTS;
+  return (
+    <>
+      <p class="notice-line">{isCluster ? templates.noClusterTemplates : submit.noTemplates}</p>
+      <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
+        {submit.useManifest}
+      </button>
     </>
   );
 }
