@@ -5,6 +5,7 @@ import { isJsonObject, type Json } from "../../base/json.ts";
 import { Fault } from "../../expr/values/error.ts";
 import { compileRegex } from "../../expr/values/regex.ts";
 import type { RunContext } from "../../expr/values/run_context.ts";
+import { indexOfText } from "../../expr/values/text_search.ts";
 import {
   asText,
   compareValues,
@@ -286,7 +287,7 @@ function contains(context: RunContext, whole: Json, part: Json): boolean {
   context.step();
   if (typeof whole === "string" && typeof part === "string") {
     context.step((whole.length + part.length) / 16);
-    return whole.includes(part);
+    return indexOfText(whole, part) >= 0;
   }
   if (Array.isArray(whole) && Array.isArray(part)) {
     return part.every((one) => whole.some((other) => contains(context, other, one)));

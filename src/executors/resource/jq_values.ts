@@ -1,6 +1,7 @@
 /** Pure: what jq's operators do with JSON values, and what that takes from the budget. */
 import { isJsonObject, type Json } from "../../base/json.ts";
 import type { RunContext } from "../../expr/values/run_context.ts";
+import { splitText as splitAt } from "../../expr/values/text_search.ts";
 
 /** Steps that each key of an object takes where they are listed or sorted. */
 const STEPS_PER_KEY = 4;
@@ -158,7 +159,7 @@ export function operate(operator: string, a: Json, b: Json, context: RunContext)
 /** The parts of a text between separators. */
 export function splitText(text: string, by: string, context: RunContext): string[] {
   context.step(text.length / 16);
-  const parts = text.split(by);
+  const parts = splitAt(text, by);
   context.spend(parts.length);
   context.step(parts.length / 2);
   return parts;

@@ -16,6 +16,7 @@ import {
 } from "../values/types.ts";
 import { byteLength, payForBytes, utf8Bytes, utf8String } from "../values/utf8.ts";
 import { elementType, nilList, typedList, type Value } from "../values/values.ts";
+import { indexOfText, lastIndexOfText } from "../values/text_search.ts";
 
 const TEXTS = sliceOf(STRING);
 const MAX_REPEAT = 1_000_000n;
@@ -126,7 +127,7 @@ function splitText(text: string, separator: string, limit: bigint, keep: boolean
   const parts: string[] = [];
   let from = 0;
   while (parts.length + 1 < most) {
-    const at = text.indexOf(separator, from);
+    const at = indexOfText(text, separator, from);
     if (at < 0) break;
     parts.push(text.slice(from, keep ? at + separator.length : at));
     from = at + separator.length;
@@ -167,7 +168,7 @@ function replaceText(
   }
   let from = 0;
   for (let done = 0; done < most; done++) {
-    const at = text.indexOf(old, from);
+    const at = indexOfText(text, old, from);
     if (at < 0) break;
     add(text.slice(from, at));
     add(replacement);
@@ -303,8 +304,8 @@ export const TEXT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   ["replace", replace],
   ["repeat", repeat],
   ["join", join],
-  ["indexOf", indexFinder((text, part) => text.indexOf(part))],
-  ["lastIndexOf", indexFinder((text, part) => text.lastIndexOf(part))],
+  ["indexOf", indexFinder((text, part) => indexOfText(text, part))],
+  ["lastIndexOf", indexFinder(lastIndexOfText)],
   ["hasPrefix", ofTexts(2, BOOL, (text = "", part = "") => text.startsWith(part))],
   ["hasSuffix", ofTexts(2, BOOL, (text = "", part = "") => text.endsWith(part))],
 ]);

@@ -18,6 +18,7 @@ import { byteLength, byteSlice, compareStrings, utf8Bytes, utf8String } from "..
 import { goQuote } from "../values/go_quote.ts";
 import { toLower, toUpper } from "./builtins_text.ts";
 import { camelWords, pascalCase } from "./sprig_case.ts";
+import { indexOfText, splitText } from "../values/text_search.ts";
 
 /** A value as text: strings and bytes as they are, others as Go prints them. */
 export function textOf(context: RunContext, value: Value): string {
@@ -199,9 +200,9 @@ function indent(context: RunContext, spaces: number, text: string): string {
   return pad + lines.join(`\n${pad}`);
 }
 
-function splitText(separator: string, text: string, limit = -1): string[] {
+function split(separator: string, text: string, limit = -1): string[] {
   if (limit === 0) return [];
-  const parts = separator === "" ? [...text] : text.split(separator);
+  const parts = separator === "" ? [...text] : splitText(text, separator);
   if (limit < 0 || parts.length <= limit) return parts;
   return [...parts.slice(0, limit - 1), parts.slice(limit - 1).join(separator)];
 }
@@ -311,7 +312,7 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     context.produce(text.length * (1 + separator.length / Math.max(width, 1)));
     return wrap(text, width, separator, true);
   }),
-  goFunction("contains", ["string", "string"], (_, part, text) => text.includes(part)),
+  goFunction("contains", ["string", "string"], (_, part, text) => indexOfText(text, part) >= 0),
   goFunction("hasPrefix", ["string", "string"], (_, prefix, text) => text.startsWith(prefix)),
   goFunction("hasSuffix", ["string", "string"], (_, suffix, text) => text.endsWith(suffix)),
   variadicFunction(
@@ -344,11 +345,9 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
     (context, spaces, text) => `\n${indent(context, spaces, text)}`,
   ),
   goFunction("replace", ["string", "string", "string"], (context, old, fresh, text) => {
-    const count = old === "" ? [...text].length + 1 : text.split(old).length - 1;
-    context.produce(text.length + count * fresh.length);
-    return old === ""
-      ? fresh + [...text].map((char) => char + fresh).join("")
-      : text.replaceAll(old, () => fresh);
+    const parts = old === "" ? ["", ...text, ""] : splitText(text, old);
+    context.produce(text.length + (parts.length - 1) * fresh.length);
+    return parts.join(fresh);
   }),
   goFunction(
     "plural",
@@ -369,14 +368,14 @@ export const TEXT_FUNCTIONS: readonly GoFunction[] = [
   goFunction("sortAlpha", ["any"], sortAlpha),
   goFunction("split", ["string", "string"], (context, separator, text) => {
     context.spend(text.length);
-    return numbered(context, splitText(separator, text));
+    return numbered(context, split(separator, text));
   }),
   goFunction("splitn", ["string", "int", "string"], (context, separator, limit, text) => {
     context.spend(text.length);
-    return numbered(context, splitText(separator, text, limit));
+    return numbered(context, split(separator, text, limit));
   }),
   goFunction("splitList", ["string", "string"], (context, separator, text) => {
     context.spend(text.length);
-    return strings(splitText(separator, text));
+    return strings(split(separator, text));
   }),
 ];

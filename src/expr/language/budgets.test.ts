@@ -194,6 +194,7 @@ describe("functions end in time, whatever they are given", () => {
 // ------------------------------------------------------------------------------------------------------- expressions
 
 const A = "repeat('a', 100000)";
+const NEARLY = `let t = repeat('a', 450000); let h = repeat('a', 120000); let p = h + 'b' + h; `;
 const MANY = Array.from({ length: 2_000 }, (_, i) => `"x" matches "p${i}[a-z]+"`).join(" || ");
 
 const EXPRESSIONS: readonly (readonly [title: string, source: string])[] = [
@@ -220,6 +221,20 @@ const EXPRESSIONS: readonly (readonly [title: string, source: string])[] = [
   [
     "searching from behind",
     `let t = ${A}; count(1..100000, lastIndexOf(t, 'b' + repeat('a', 500)))`,
+  ],
+  ...[
+    "t contains p",
+    "sprig.contains(p, t)",
+    "indexOf(t, p)",
+    "lastIndexOf(t, p)",
+    "split(t, p)",
+    "sprig.splitList(p, t)",
+    "replace(t, p, 'x')",
+    "sprig.replace(p, 'x', t)",
+  ].map((call) => [`nearly found everywhere: ${call}`, `${NEARLY}${call}`] as const),
+  [
+    "a pattern nearly found everywhere",
+    `count(1..5, ${A} matches '${"a".repeat(2_000)}b${"a".repeat(2_000)}')`,
   ],
   ["bytes", `let t = repeat('é', 100000); count(1..100000, t[50000] == 1)`],
   ["a slice", `let t = repeat('é', 100000); count(1..100000, t[1:99999] == 'x')`],

@@ -25,6 +25,7 @@ import { compileRegex } from "../values/regex.ts";
 import type { RunContext } from "../values/run_context.ts";
 import type { Run, State } from "./run_state.ts";
 import type { Value } from "../values/values.ts";
+import { indexOfText } from "../values/text_search.ts";
 
 /** Gets the left operand, and evaluates the right one itself if it needs it. */
 export type BinaryStep = (left: Value, s: State) => Value;
@@ -47,7 +48,7 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map<string, Operation>([
   ["^", power],
   ["..", (left, right, s) => new IntRange(left, right, s.context).toList()],
   ["in", (left, right, s) => contains(left, right, s.context)],
-  ["contains", textTest((text, part) => text.includes(part))],
+  ["contains", textTest((text, part) => indexOfText(text, part) >= 0)],
   ["startsWith", textTest((text, part) => text.startsWith(part))],
   ["endsWith", textTest((text, part) => text.endsWith(part))],
   ["matches", matches],

@@ -1,5 +1,6 @@
 /** The text that the regular expression library reads, character by character; it counts what a match costs. */
 import type { Budget } from "./budget.ts";
+import { indexOfText } from "./text_search.ts";
 
 /** The part of a matching machine that is metered: its two lists of threads. */
 interface ThreadLists {
@@ -112,7 +113,7 @@ export class MeteredText {
   }
 
   #search(part: string, from: number): number {
-    const at = this.text.indexOf(part, from);
+    const at = indexOfText(this.text, part, from);
     this.budget.step(1 + ((at < 0 ? this.#end : at) - from) / SEARCHED_PER_STEP);
     return at;
   }
