@@ -11,10 +11,9 @@ import {
   readTextInside,
 } from "../../platform/files/inside.ts";
 import type { Place } from "../../platform/files/place.ts";
+import { LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 
-/** Longer lines are given in pieces. */
-const MAX_LINE_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** How often a followed log is looked at. */
 const FOLLOW_MS = 200;
@@ -62,7 +61,7 @@ async function readSamples(dir: string): Promise<LogSample[]> {
 class LineCursor {
   position = 0;
   readonly #place: Place;
-  #rest = Buffer.alloc(0);
+  readonly #lines = new LineSplitter();
 
   constructor(place: Place) {
     this.#place = place;
@@ -74,35 +73,26 @@ class LineCursor {
     const file = await openInside(this.#place).catch(() => undefined);
     if (file === undefined) return;
     try {
-      while (this.position < size && await this.#fill(file, size)) yield* this.#lines();
+      while (this.position < size) {
+        const chunk = await this.#read(file, size);
+        if (chunk.length === 0) return;
+        yield* this.#lines.linesOf(chunk);
+      }
     } finally {
       await file.close();
     }
   }
 
-  async #fill(file: FileHandle, size: number): Promise<boolean> {
+  async #read(file: FileHandle, size: number): Promise<Uint8Array> {
     const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - this.position));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, this.position);
     this.position += bytesRead;
-    this.#rest = Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]);
-    return bytesRead > 0;
-  }
-
-  *#lines(): Generator<string> {
-    for (;;) {
-      const end = this.#rest.indexOf(10);
-      if (end < 0 && this.#rest.length < MAX_LINE_BYTES) return;
-      const cut = end < 0 || end > MAX_LINE_BYTES ? MAX_LINE_BYTES : end;
-      yield this.#rest.toString("utf8", 0, cut);
-      this.#rest = this.#rest.subarray(cut === end ? cut + 1 : cut);
-    }
+    return chunk.subarray(0, bytesRead);
   }
 
   /** What is left of a last line without an end. */
   takeRest(): string | undefined {
-    const text = this.#rest.length === 0 ? undefined : this.#rest.toString("utf8");
-    this.#rest = Buffer.alloc(0);
-    return text;
+    return this.#lines.takeRest();
   }
 }
 
@@ -150,7 +140,10 @@ export async function* readLogs(
   clock: Clock,
 ): AsyncGenerator<LogLine> {
   const cursors = new Map<string, RunCursor>();
-  let tail: LogLine[] | undefined = query.tailLines === undefined ? undefined : [];
+  // Only what is there at the beginning is cut to its last lines. It is read twice: nobody knows how much there is of it.
+  let toSkip = query.tailLines === undefined
+    ? 0
+    : await countLines(await runs(), query, clock) - query.tailLines;
   for (;;) {
     // Asked before anything is read, so that nothing written until the end is left out.
     const isLast = !query.follow || query.signal.aborted || await isEnded();
@@ -159,14 +152,25 @@ export async function* readLogs(
       cursors.set(dir, cursor);
       for await (const line of cursor.next(clock.now(), isLast)) {
         if (line.at < (query.sinceMs ?? 0)) continue;
-        if (tail === undefined) yield line;
-        else if (tail.push(line) > (query.tailLines ?? 0)) tail.shift();
+        if (toSkip-- <= 0) yield line;
       }
     }
-    // Only what was there at the beginning is cut to its last lines.
-    yield* tail ?? [];
-    tail = undefined;
     if (isLast) return;
     await clock.sleep(FOLLOW_MS, query.signal);
   }
+}
+
+/** How many lines there are by now; one without an end counts if the log is not followed. */
+async function countLines(
+  runs: readonly string[],
+  { follow, sinceMs = 0 }: LogQuery,
+  clock: Clock,
+): Promise<number> {
+  let count = 0;
+  for (const dir of runs) {
+    for await (const { at } of new RunCursor(dir).next(clock.now(), !follow)) {
+      if (at >= sinceMs) count++;
+    }
+  }
+  return count;
 }

@@ -3,8 +3,9 @@ import type { Workflow } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
 import type { Pod, PodLine, ReadPod } from "./pods.ts";
 
-/** Lines that may wait for a slow client. */
-const MAX_WAITING = 1_000;
+/** How much may wait for a slow client: characters, and so many for each line. */
+const MAX_WAITING = 2 ** 17;
+const LINE_WEIGHT = 100;
 
 export interface FollowRequest {
   workflow: { namespace: string; name: string };
@@ -22,6 +23,8 @@ export class LogFollower {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #waiting: PodLine[] = [];
+  /** How much they are. */
+  #weight = 0;
   readonly #started = new Set<string>();
   /** Pods that are read, and the watch of the workflow. */
   #active = 0;
@@ -47,6 +50,7 @@ export class LogFollower {
     try {
       while (!signal.aborted) {
         for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+          this.#weight -= weightOf(next);
           yield next;
         }
         this.#taken.resolve();
@@ -74,11 +78,13 @@ export class LogFollower {
     this.#active++;
     try {
       for await (const line of this.#request.read(pod)) {
-        while (this.#waiting.length >= MAX_WAITING && !this.#signal.aborted) {
+        while (this.#weight >= MAX_WAITING && !this.#signal.aborted) {
           await this.#taken.promise;
         }
         if (this.#signal.aborted) return;
-        this.#waiting.push({ pod, line });
+        const next = { pod, line };
+        this.#waiting.push(next);
+        this.#weight += weightOf(next);
         this.#arrived.resolve();
       }
     } catch (error) {
@@ -111,4 +117,8 @@ export class LogFollower {
     this.#active--;
     this.#arrived.resolve();
   }
+}
+
+function weightOf({ line }: PodLine): number {
+  return line.text.length + LINE_WEIGHT;
 }

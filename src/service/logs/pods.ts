@@ -1,9 +1,9 @@
 /** The pods of a workflow that have logs, and the lines of each: from where it runs, or from the archive. */
-import { createInterface } from "node:readline";
 import { defined } from "../../base/defined.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
+import { LineSplitter } from "../../platform/line_splitter.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
@@ -119,17 +119,30 @@ async function* archivedLines(
   { tailLines, sinceMs }: ReadOptions,
 ): AsyncIterable<LogLine> {
   if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
-  const content = await deps.artifacts.open(artifact, artifactScope(workflow, artifact));
-  if (content === undefined) return;
-  const last: string[] = [];
-  for await (const text of createInterface({ input: content.body, crlfDelay: Infinity })) {
-    if (tailLines === undefined) yield { at, text };
-    else {
-      last.push(text);
-      if (last.length > tailLines) last.shift();
-    }
+  const { artifacts } = deps;
+  const lines = () => artifactLines(artifacts, workflow, artifact);
+  let toSkip = 0;
+  // It is read twice: nobody knows how long the last lines are.
+  if (tailLines !== undefined) {
+    for await (const _ of lines()) toSkip++;
+    toSkip -= tailLines;
   }
-  for (const text of last) yield { at, text };
+  for await (const text of lines()) {
+    if (toSkip-- <= 0) yield { at, text: text.endsWith("\r") ? text.slice(0, -1) : text };
+  }
+}
+
+async function* artifactLines(
+  artifacts: NonNullable<ServiceDeps["artifacts"]>,
+  workflow: Workflow,
+  artifact: Artifact,
+): AsyncGenerator<string> {
+  const content = await artifacts.open(artifact, artifactScope(workflow, artifact));
+  if (content === undefined) return;
+  const splitter = new LineSplitter();
+  for await (const chunk of content.body) yield* splitter.linesOf(Buffer.from(chunk));
+  const rest = splitter.takeRest();
+  if (rest !== undefined) yield rest;
 }
 
 async function* limited(
