@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
-import { ImageConfigs, loginsOf, parseImageName } from "./image_config.ts";
+import { ImageConfigs, loginsOf, parseImageName, RegistryTrouble } from "./image_config.ts";
 
 test.each([
   ["alpine", "registry-1.docker.io", "library/alpine", "latest"],
@@ -64,7 +64,8 @@ describe("a registry", () => {
         return answer(401, {}, { "www-authenticate": challenge });
       }
       const found = objects[url.pathname];
-      answer(found === undefined ? 404 : 200, found ?? {});
+      const { status = 200 } = (found ?? { status: 404 }) as { status?: number };
+      answer(status, found ?? {});
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -101,6 +102,20 @@ describe("a registry", () => {
     await expect(images.commandOf(`${host}/a:none`, { [host]: login })).rejects.toThrow(
       `${host} answered 404`,
     );
-    await expect(images.commandOf("127.0.0.1:1/a:1", {})).rejects.toThrow();
+  });
+
+  test("that can't answer now is told from one that refuses", async () => {
+    const images = new ImageConfigs(systemClock);
+    const fails = (image: string) =>
+      images.commandOf(image, { [host]: login }).catch((error) => error as Error);
+    objects["/v2/a/manifests/busy"] = { status: 429 };
+    objects["/v2/a/manifests/broken"] = { status: 503 };
+    expect(await fails(`${host}/a:busy`)).toBeInstanceOf(RegistryTrouble);
+    expect(await fails(`${host}/a:broken`)).toBeInstanceOf(RegistryTrouble);
+    const away = await fails("127.0.0.1:1/a:1");
+    expect(away).toBeInstanceOf(RegistryTrouble);
+    expect(String(away)).toContain("127.0.0.1:1: ");
+    expect(await fails(`${host}/a:none`)).not.toBeInstanceOf(RegistryTrouble);
+    expect(await fails("no-such-host.invalid/a:1")).not.toBeInstanceOf(RegistryTrouble);
   });
 });

@@ -3,6 +3,7 @@
  * none, it is the image's own entrypoint. Speaks the distribution API with Basic or Bearer authentication.
  */
 import process from "node:process";
+import { errorText } from "../../base/error_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,6 +16,11 @@ export interface ImageCommand {
 
 /** Login for registries by host, as in a `.dockerconfigjson`: base64 of `user:password`. */
 export type RegistryLogins = Record<string, string>;
+
+/** The registry could not answer, perhaps only for now: it is away, at fault, or asked too often. */
+export class RegistryTrouble extends Error {
+  override readonly name = "RegistryTrouble";
+}
 
 /** An image's name, taken apart. */
 export interface ImageName {
@@ -61,7 +67,7 @@ export class ImageConfigs {
     this.#clock = clock;
   }
 
-  /** What an image runs. @throws {Error} with the registry's words */
+  /** What an image runs. @throws {Error} with the registry's words @throws {RegistryTrouble} when it can't answer */
   async commandOf(image: string, logins: RegistryLogins): Promise<ImageCommand> {
     const name = parseImageName(image);
     const login = loginFor(name.registry, logins);
@@ -123,17 +129,14 @@ class Registry {
       this.#authorization = await this.#authorize(response.headers.get("www-authenticate") ?? "");
       response = await this.#send(url);
     }
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new Error(`${registry} answered ${response.status}`);
-    }
+    if (!response.ok) return await refuse(registry, response);
     return await readJson(response);
   }
 
   #send(url: string): Promise<Response> {
     const headers: Record<string, string> = { accept: MANIFESTS };
     if (this.#authorization !== undefined) headers["authorization"] = this.#authorization;
-    return fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return ask(url, headers);
   }
 
   /** The header that a challenge asks for. */
@@ -152,17 +155,31 @@ class Registry {
     const service = facts.get("service");
     if (service !== undefined) url.searchParams.set("service", service);
     url.searchParams.set("scope", `repository:${this.name.repository}:pull`);
-    const response = await fetch(url, {
-      headers: basic === undefined ? {} : { authorization: basic },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new Error(`${url.host} answered ${response.status}`);
-    }
+    const response = await ask(url.href, basic === undefined ? {} : { authorization: basic });
+    if (!response.ok) return await refuse(url.host, response);
     const { token, access_token: access } = await readJson(response);
     return `Bearer ${String(token ?? access ?? "")}`;
   }
+}
+
+/** @throws {RegistryTrouble} without an answer @throws {Error} when there is no such host */
+async function ask(url: string, headers: Record<string, string>): Promise<Response> {
+  try {
+    return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (error) {
+    // What went wrong is in the cause, as a rule.
+    const reason = errorText(error instanceof Error ? error.cause ?? error : error);
+    const message = `${new URL(url).host}: ${reason}`;
+    throw /ENOTFOUND|failed to lookup|no such host/i.test(reason)
+      ? new Error(message)
+      : new RegistryTrouble(message);
+  }
+}
+
+async function refuse(host: string, { status, body }: Response): Promise<never> {
+  await body?.cancel();
+  const message = `${host} answered ${status}`;
+  throw status === 429 || status >= 500 ? new RegistryTrouble(message) : new Error(message);
 }
 
 async function readJson(response: Response): Promise<JsonObject> {

@@ -3,12 +3,18 @@ import { errorText } from "../../base/error_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
+import { unavailable } from "../../base/problem.ts";
 import { type KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
-import { type ImageCommand, type ImageConfigs, loginsOf } from "./image_config.ts";
+import { type ImageCommand, type ImageConfigs, loginsOf, RegistryTrouble } from "./image_config.ts";
 import type { RegistryLogins } from "./image_config.ts";
 import { imagesWithoutCommand } from "./needs_wrapper.ts";
 
-/** Commands by image, for those that the pod can't be made without. @throws {Error} saying to set `command` */
+/**
+ * Commands by image, for those that the pod can't be made without.
+ *
+ * @throws {Problem} Unavailable while a registry can't answer
+ * @throws {Error} saying to set `command`
+ */
 export async function commandsOf(
   client: KubeClient,
   images: ImageConfigs,
@@ -24,9 +30,9 @@ export async function commandsOf(
       found.set(image, await images.commandOf(image, logins));
     } catch (error) {
       const reason = errorText(error);
-      throw new Error(
-        `A container with outputs or input artifacts needs its command; set command, since that of image "${image}" can't be read from its registry: ${reason}`,
-      );
+      const message =
+        `A container with outputs or input artifacts needs its command; set command, since that of image "${image}" can't be read from its registry: ${reason}`;
+      throw error instanceof RegistryTrouble ? unavailable(message) : new Error(message);
     }
   }
   return found;

@@ -1,9 +1,11 @@
 /** Creates the pod of a task, or finds the one that exists. */
+import { errorText } from "../../base/error_text.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { isPassing } from "../passing_trouble.ts";
 import { artifactScope } from "../artifact_scope.ts";
 import { ImageConfigs } from "./image_config.ts";
 import { KubernetesClaims } from "./claims.ts";
@@ -19,6 +21,9 @@ import type { TaskMemory } from "./task_report.ts";
 
 /** Wait for the end of a pod that stands in the way, ms. */
 const DELETION_WAIT_MS = 200;
+
+/** How long a registry may be unable to answer before the task fails, ms. */
+const REGISTRY_PATIENCE_MS = 60_000;
 
 export interface PodCreatorDeps extends Omit<PodOptions, "now" | "commands"> {
   client: KubeClient;
@@ -55,7 +60,7 @@ export class PodCreator {
     await this.#checkArtifacts(task);
     await this.#claims.ensure(task);
     for (;;) {
-      const made = await createPod(client, await this.#manifest(task));
+      const made = await createPod(client, await this.#manifest(task, since));
       if (made !== undefined) {
         metrics.create.observe((clock.monotonic() - since) / 1000);
         return made;
@@ -95,9 +100,15 @@ export class PodCreator {
     return pod;
   }
 
-  async #manifest(task: TaskSpec): Promise<JsonObject> {
+  async #manifest(task: TaskSpec, since: number): Promise<JsonObject> {
     const { client, clock, labelPrefix } = this.#deps;
-    const commands = await commandsOf(client, this.#images, task, labelPrefix);
-    return podFor(task, { ...this.#deps, now: clock.now(), commands });
+    try {
+      const commands = await commandsOf(client, this.#images, task, labelPrefix);
+      return podFor(task, { ...this.#deps, now: clock.now(), commands });
+    } catch (error) {
+      // A registry that the server can't reach at all would be waited for without end.
+      const isOver = isPassing(error) && clock.monotonic() - since > REGISTRY_PATIENCE_MS;
+      throw isOver ? new Error(errorText(error)) : error;
+    }
   }
 }

@@ -9,6 +9,7 @@ import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
 import type { TaskMemory } from "../../../../src/executors/kubernetes/task_report.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
+import { serve } from "../../../../src/platform/serve.ts";
 import { createMetrics } from "../../../../src/platform/metrics.ts";
 import { createDeployment, troubled } from "../../../support/cluster_executor.ts";
 import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
@@ -106,4 +107,27 @@ test("while the store does not answer, a task waits, and says so", async () => {
     message: "the store does not answer",
   });
   await troubledExecutor.close();
+});
+
+test("while an image's registry does not answer, a task waits; what it refuses is an error", async () => {
+  let answers = 0;
+  const registry = await serve(
+    () => Promise.resolve(new Response("", { status: answers++ === 0 ? 503 : 404 })),
+    "127.0.0.1",
+    0,
+  );
+  const image = `127.0.0.1:${registry.port}/a:1`;
+  const task = taskSpec("image", { container: { image } }, { includeResult: true });
+  const reports = collectReports();
+  await executor.start(task, reports.report);
+  const { phase, message } = await reports.ended;
+  expect(phase).toBe("Error");
+  expect(message).toMatch(/set command, since that of image .* answered 404$/);
+  expect(reports.facts).toContainEqual(
+    expect.objectContaining({
+      type: "task-pending",
+      message: expect.stringMatching(/answered 503$/),
+    }),
+  );
+  await registry.close(0);
 });
