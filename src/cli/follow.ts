@@ -38,12 +38,17 @@ async function follow(
         }
       }
     } catch (error) {
-      const gone = error instanceof ClientError && error.status >= 400 && error.status < 500;
-      if (gone || !(error instanceof ClientError || error instanceof TypeError)) throw error;
-      say(`${error.message}; trying again`);
+      tellLost(error);
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
+}
+
+/** Says that a stream broke and is opened again. @throws the error if another try would bring the same */
+function tellLost(error: unknown): void {
+  const gone = error instanceof ClientError && error.status >= 400 && error.status < 500;
+  if (gone || !(error instanceof ClientError || error instanceof TypeError)) throw error;
+  say(`${error.message}; trying again`);
 }
 
 /** Waits for the end of a workflow. @returns the exit status: 0 when it Succeeded, 1 otherwise */
@@ -201,10 +206,11 @@ export async function printLogs(
     selector: options.selector,
     podName: options.pod,
   };
-  const lines = context.client.stream("WorkflowService_WorkflowLogs", {
-    params: { namespace, name },
-    query,
-  });
+  const open = () =>
+    context.client.stream("WorkflowService_WorkflowLogs", { params: { namespace, name }, query });
+  // Where a stream begins depends on when it is opened if only the last lines are wanted.
+  const isWhole = query["logOptions.tailLines"] === undefined && options.since === undefined;
+  const lines = options.follow === true && isWhole ? followedLines(open) : open();
   const isColoured = hasColour() && options.color !== false;
   let isEmpty = true;
   for await (const { podName = "", content = "" } of lines) {
@@ -213,6 +219,36 @@ export async function printLogs(
   }
   if (isEmpty && options.pod !== undefined) {
     await requirePod(context, namespace, name, options.pod);
+  }
+}
+
+interface LogLine {
+  podName?: string;
+  content?: string;
+}
+
+/** The lines of a stream of logs that is opened again when it breaks: lines that were shown before are passed over. */
+export async function* followedLines(open: () => AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
+  const shown = new Map<string, number>();
+  for (let pause = 100;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+    const known = new Map(shown);
+    try {
+      for await (const line of open()) {
+        pause = 100;
+        const { podName = "" } = line;
+        const left = known.get(podName) ?? 0;
+        if (left > 0) {
+          known.set(podName, left - 1);
+          continue;
+        }
+        shown.set(podName, (shown.get(podName) ?? 0) + 1);
+        yield line;
+      }
+      return;
+    } catch (error) {
+      tellLost(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
