@@ -135,6 +135,9 @@ export async function run(argv: string[]): Promise<number> {
           : "Is the server running? (--server or SLUICE_SERVER names another)",
       );
     }
+    if (error instanceof ClientError && isOtherPath(error)) {
+      say("There is no API at this address: is a path in front of it right? (--argo-base-href)");
+    }
     if (error instanceof ClientError && error.status === UNAUTHORIZED) {
       say("SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent");
     }
@@ -145,6 +148,11 @@ export async function run(argv: string[]): Promise<number> {
     }
     return 1;
   }
+}
+
+/** Tells whether a path was asked for that is none of the API's: every refusal of the API names what is missing. */
+function isOtherPath({ status, message }: ClientError): boolean {
+  return status === 404 && (message === "Not Found" || message.includes(" answers 404 "));
 }
 
 /** Tells whether TLS was answered with something else, in the words of Deno and of Node. */

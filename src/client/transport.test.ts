@@ -49,3 +49,13 @@ test("a stream that ends in the middle of a frame has broken off, so that it can
   await expect(read()).rejects.toMatchObject({ name: "ClientError", status: 0 });
   expect(seen).toEqual([{ type: "ADDED" }]);
 });
+
+test("a refusal by another program is told with the server's address, on one line", async () => {
+  const page = "<!DOCTYPE HTML>\n<html>\n".padEnd(500, "x");
+  const init = { status: 404, statusText: "Not Found", headers: { "content-type": "text/html" } };
+  expect(await failureOf(() => new Response(page, init))).toMatchObject({
+    status: 404,
+    message: 'http://s.example answers 404 Not Found: text/html, "<!DOCTYPE HTML>\\n<html>\\n' +
+      `${"x".repeat(77)}"`,
+  });
+});

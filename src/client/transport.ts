@@ -70,7 +70,8 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
   if (!response.ok) {
     const text = await response.text();
     throw new ClientError(
-      messageOf(text) ?? `${response.status} ${response.statusText}: ${text.slice(0, 500)}`,
+      messageOf(text) ?? `${options.server} answers ${response.status} ${response.statusText}: ` +
+          shownText(response, text),
       response.status,
     );
   }
@@ -93,11 +94,16 @@ export async function readAnswer({ server }: ClientOptions, response: Response):
   const answer = parsedJson(text);
   if (typeof answer === "object" && answer !== null) return answer;
   // Such as the login page of a proxy, or another program at this port.
-  const type = response.headers.get("content-type") ?? "of no type";
   throw new ClientError(
-    `${server} does not answer as Sluice does: ${type}, ${JSON.stringify(text.slice(0, 100))}`,
+    `${server} does not answer as Sluice does: ${shownText(response, text)}`,
     response.status,
   );
+}
+
+/** The beginning of an answer that is no JSON, on one line. */
+function shownText({ headers }: Response, text: string): string {
+  const type = headers.get("content-type") ?? "of no type";
+  return `${type}, ${JSON.stringify(text.slice(0, 100))}`;
 }
 
 /** `undefined` if the text is no JSON. */

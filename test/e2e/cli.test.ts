@@ -84,6 +84,11 @@ describe("workflows", () => {
     expect((await sluice("logs", "hello", "--tail", "-1")).out).toBe("hello: hello you\n");
   });
 
+  test("an address with a wrong path says what may be wrong", async () => {
+    expect(await runSluice(["list"], { env: { SLUICE_SERVER: `${server.url}/nowhere` } }))
+      .toMatchObject({ status: 1, err: expect.stringContaining("--argo-base-href") });
+  });
+
   test("the archive names what it does not have", async () => {
     for (const verb of ["get", "delete", "retry", "resubmit"]) {
       expect(await sluice("archive", verb, "nowhere")).toMatchObject({
