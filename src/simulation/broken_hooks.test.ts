@@ -53,6 +53,16 @@ describe("a hook of a step", () => {
     expect(phases.get("w[0].a.hooks.h")).toBe("Succeeded");
   });
 
+  test.each([["Running", "Succeeded"], ["Failed", undefined]])(
+    "may ask whether the workflow is %s",
+    (status, ran) => {
+      for (const [end, name] of [[inSteps, "w[0].a.hooks.h"], [inDag, "w.a.hooks.h"]] as const) {
+        const { phase, phases } = end(hook(`workflow.status == "${status}"`));
+        expect([phase, phases.get(name)]).toEqual(["Succeeded", ran]);
+      }
+    },
+  );
+
   test("that lacks an input fails the steps", () => {
     const { phase, message } = inSteps(hook('steps.a.status == "Succeeded"', "needs"));
     expect([phase, message]).toEqual(["Failed", "inputs.parameters.p was not supplied"]);

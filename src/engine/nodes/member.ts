@@ -8,7 +8,7 @@ import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { isWatching, watch } from "../change.ts";
 import { waitAgain } from "../scope/dag_plan.ts";
-import { isTrue, mayPassLater } from "../scope/expressions.ts";
+import { isTrue, joinScopes, mayPassLater, scopeOf } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
@@ -182,6 +182,9 @@ function begin(
   }
 }
 
+/** What conditions of hooks know besides: outside the exit handler, a workflow with steps at work is running. */
+const WHILE_RUNNING = scopeOf({ "workflow.status": "Running" });
+
 /**
  * Decides a condition from what is known now. While the step goes on, names that do not exist yet make it false. An error
  * is the answer for one that can't be decided.
@@ -189,12 +192,9 @@ function begin(
 function holds(turn: Turn, node: NodeRecord, expression: string): boolean | Error {
   if (expression === "") return false;
   const boundary = getBoundary(turn, node);
+  const { scope } = hookReferences(turn, boundary, frameOf(turn, boundary), node);
   try {
-    return isTrue(
-      expression,
-      hookReferences(turn, boundary, frameOf(turn, boundary), node).scope,
-      turn.env,
-    );
+    return isTrue(expression, joinScopes(scope, WHILE_RUNNING), turn.env);
   } catch (error) {
     if (!isFailure(error)) throw error;
     const isOpen = !isCompleted(node.phase) || readsOthers(expression, node.step ?? "");
