@@ -273,6 +273,32 @@ templates:
     );
   });
 
+  test.each([
+    [
+      'timeout: "{{inputs.parameters.d}}"',
+      "x",
+      'invalid timeout format. time: invalid duration "x"',
+    ],
+    [
+      'retryStrategy: { limit: "{{inputs.parameters.d}}" }',
+      "",
+      "value '' cannot be resolved to an int",
+    ],
+  ])("%s with %j: so does what a tag has left", (setting, value, message) => {
+    const { status } = run(
+      `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{ name: a, template: work, arguments: { parameters: [{ name: d, value: "${value}" }] } }]]
+  - { name: work, inputs: { parameters: [{ name: d }] }, ${setting}, ${WORK} }`,
+      [{ node: "a", outcome: "Failed" }],
+    );
+    expect(status()?.message).toBe(
+      `step group deemed errored due to child w[0].a error: ${message}`,
+    );
+  });
+
   test("ends the DAG with the phase of the retry node, not with that of its attempt", () => {
     const tasks = "[{ name: a, template: work }, { name: b, template: work, depends: a }]";
     const { node, status } = run(spec(`dag: { tasks: ${tasks} }`, "{ duration: abc }"), [fails]);

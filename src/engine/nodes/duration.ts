@@ -8,6 +8,11 @@ export function uncheckedDurationMs(text: string): number {
   return nodeDurationMs(text, (reason) => `unable to parse ${text} as a duration: ${reason}`);
 }
 
+/** Milliseconds of a template's timeout. @throws {NodeFailure} when the text is not a duration */
+export function timeoutMs(text: string): number {
+  return nodeDurationMs(text, (reason) => `invalid timeout format. ${reason}`);
+}
+
 /**
  * Milliseconds of a duration.
  * @param explain makes the message from the reason

@@ -207,7 +207,7 @@ function holds(turn: Turn, expression: string, attempts: number, last: NodeRecor
 }
 
 function integer(value: number | string): number {
-  const number = Number(value);
+  const number = value === "" ? NaN : Number(value);
   if (!Number.isInteger(number)) {
     throw new NodeFailure(`value '${value}' cannot be resolved to an int`);
   }

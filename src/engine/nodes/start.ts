@@ -29,7 +29,7 @@ import { nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
 import { checkTurn } from "../turn_budget.ts";
 import { begin } from "./begin.ts";
-import { nodeDurationMs } from "./duration.ts";
+import { timeoutMs } from "./duration.ts";
 import { failNode } from "./fail_node.ts";
 import { type Asker, isGateOpen, isPlaceFree } from "./gate.ts";
 import { findMemo, missOf } from "./memo.ts";
@@ -89,7 +89,7 @@ function waitForLocks(turn: Turn, node: NodeRecord, work: Work, keys: LockKey[])
   const { timeout = "" } = work.template;
   // That of a suspend step is about the call that it waits for.
   const isTimed = timeout !== "" && getBodyType(work) !== "Suspend";
-  const until = isTimed ? turn.env.now + nodeDurationMs(timeout) : undefined;
+  const until = isTimed ? turn.env.now + timeoutMs(timeout) : undefined;
   change(turn, node, {
     lock: { isHeld: false, keys, ...defined({ until }) },
     synchronizationStatus: { waiting: keys[0]?.key ?? "" },

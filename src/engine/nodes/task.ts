@@ -11,7 +11,7 @@ import { getBoundary, getOwner, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { Effect, TaskSpec } from "../effect.ts";
-import { nodeDurationMs } from "./duration.ts";
+import { nodeDurationMs, timeoutMs } from "./duration.ts";
 import { NodeFailure } from "../failure.ts";
 import { podSpecFor } from "./pod_texts.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -109,7 +109,7 @@ const DEADLINE_TEXT = "Pod was active on the node longer than the specified dead
 
 /** When the template's timeout is over. A node that had to wait for its locks has a timer for it. */
 function timeoutOf(turn: Turn, node: NodeRecord, { timeout = "" }: Template): number | undefined {
-  return timeout === "" ? undefined : node.dueAt ?? turn.env.now + nodeDurationMs(timeout);
+  return timeout === "" ? undefined : node.dueAt ?? turn.env.now + timeoutMs(timeout);
 }
 
 /** When the task must have ended, and the message of its node if it has not. */
