@@ -12,8 +12,7 @@ import type { Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { WORKFLOW } from "../kinds.ts";
-import { findStored, resolveName, type WorkflowRef } from "../workflows/reads.ts";
+import { allowedName, findStored, type WorkflowRef } from "../workflows/reads.ts";
 import { readStoredWorkflow } from "../workflows/stored_workflow.ts";
 import { LogFollower } from "./follower.ts";
 import { mergeByTime } from "./merge.ts";
@@ -53,8 +52,7 @@ export async function workflowLogs(
   signal: AbortSignal,
 ): Promise<AsyncIterable<LogEntry>> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const name = await allowedName(deps, caller, ref, "get");
   const stored = await findStored(deps, namespace, name);
   const isFound = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");

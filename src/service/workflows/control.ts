@@ -13,7 +13,7 @@ import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { objectNotFound } from "../object_names.ts";
-import { readWorkflow, resolveName, type WorkflowRef } from "./reads.ts";
+import { allowedName, readWorkflow, resolveName, type WorkflowRef } from "./reads.ts";
 import { readStoredWorkflow } from "./stored_workflow.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
 import {
@@ -193,9 +193,8 @@ export async function deleteWorkflow(
   request: WorkflowDeleteRequest,
 ): Promise<void> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
+  const name = await allowedName(deps, caller, ref, "get");
   const access = { resource: WORKFLOW.resource, namespace, name };
-  await requireAccess(caller, { ...access, verb: "get" });
   const stored = await deps.workflows.findHead(namespace, name);
   if (stored === undefined) throw objectNotFound(deps, WORKFLOW, name);
   if (request.force === true) await requireAccess(caller, { ...access, verb: "patch" });

@@ -1,5 +1,5 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
-import type { Caller } from "../../auth/port.ts";
+import type { Caller, Verb } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { loadSteps } from "../../engine/codec.ts";
 import type { WorkflowState } from "../../engine/state.ts";
@@ -67,14 +67,25 @@ export async function stateForCaller(
   ref: WorkflowRef,
 ): Promise<{ workflow: Workflow; state: WorkflowState }> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  for (const verb of ["get", "update"] as const) {
-    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
-  }
+  const name = await allowedName(deps, caller, ref, "get", "update");
   const stored = await findStored(deps, namespace, name);
   const turns = new Turns();
   const workflow = requireReadable(await readStoredWorkflow(stored, deps, turns));
   return { workflow, state: await turns.run(loadSteps(stored.parts)) };
+}
+
+/** As `resolveName`, for a caller who has these rights to the workflow. @throws {Problem} also PermissionDenied */
+export async function allowedName(
+  deps: ServiceDeps,
+  caller: Caller,
+  { namespace, name: asked }: WorkflowRef,
+  ...verbs: Verb[]
+): Promise<string> {
+  const name = await resolveName(deps, caller, namespace, asked);
+  for (const verb of verbs) {
+    await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
+  }
+  return name;
 }
 
 /**
@@ -140,8 +151,7 @@ export async function getWorkflow(
   { withoutNodes = false, exactTimes = false }: ViewOptions = {},
 ): Promise<Workflow> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const name = await allowedName(deps, caller, ref, "get");
   const { uid = "" } = ref;
   const stored = withoutNodes
     ? await deps.workflows.findHead(namespace, name)

@@ -12,7 +12,7 @@ import { WORKFLOW } from "../kinds.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { storeWorkflow, withStoredTemplates } from "./create.ts";
-import { readWorkflow, resolveName, type WorkflowRef } from "./reads.ts";
+import { allowedName, readWorkflow, type WorkflowRef } from "./reads.ts";
 
 export interface ResubmitRequest {
   memoized?: boolean;
@@ -30,8 +30,7 @@ export async function resubmitWorkflow(
   request: ResubmitRequest,
 ): Promise<Workflow> {
   const { namespace } = ref;
-  const name = await resolveName(deps, caller, namespace, ref.name);
-  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  const name = await allowedName(deps, caller, ref, "get");
   const workflow = await readWorkflow(deps, namespace, name);
   return await resubmitFrom(deps, caller, workflow, request);
 }
