@@ -11,7 +11,7 @@ import { navigate } from "../data/router.ts";
 import { allows, type Verb } from "../model/actions.ts";
 import { isOnlyArchived } from "../model/archived.ts";
 import { mayActOnArchived } from "../model/rights.ts";
-import { Loading, TroubleBox } from "../parts/basics.tsx";
+import { LoadState, TroubleBox } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { type PageProps, workflowPath } from "../paths.ts";
@@ -40,9 +40,7 @@ export function ArchivedPage({ params, query }: PageProps): JSX.Element {
     return (
       <div class="page">
         <h1 class="wide-name">{name}</h1>
-        {trouble === undefined
-          ? <Loading />
-          : <TroubleBox trouble={trouble} again={() => void reload()} />}
+        <LoadState trouble={trouble} isLoaded={false} again={() => void reload()} />
       </div>
     );
   }

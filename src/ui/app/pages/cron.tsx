@@ -14,7 +14,7 @@ import { dueTimes, skipsOf, stateOf } from "../model/crons.ts";
 import { lookOfWorkflow, wordOf } from "../model/phases.ts";
 import { may, maySubmit } from "../model/rights.ts";
 import { absoluteText, durationText, relativeText, timeOf } from "../model/times.ts";
-import { Ago, CopyButton, Fact, Loading, TroubleBox } from "../parts/basics.tsx";
+import { Ago, CopyButton, Fact, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { LookIcon } from "../parts/icons.tsx";
@@ -52,8 +52,7 @@ export function CronPage({ params }: PageProps): JSX.Element {
           <Actions cron={value} of={ref} reload={reload} />
         )}
       </div>
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void reload()} />}
-      {value === undefined && trouble === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={value !== undefined} again={() => void reload()} />
       {value !== undefined && (
         <>
           <Boundary about={value.metadata.resourceVersion ?? ""}>

@@ -8,7 +8,7 @@ import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
 import { type DeliveryFilters, deliveryFilters, STATES } from "../model/deliveries.ts";
 import { mayReplay } from "../model/rights.ts";
-import { Empty, Loading, TroubleBox } from "../parts/basics.tsx";
+import { Empty, LoadState } from "../parts/basics.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { DeliveryTable } from "./events/delivery_table.tsx";
@@ -51,8 +51,7 @@ export function EventsPage({ query }: PageProps): JSX.Element {
           onReplay={again}
         />
       )}
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={again} />}
-      {trouble === undefined && page === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={page !== undefined} again={again} />
       {trouble === undefined && page?.items.length === 0 && (
         <None filters={filters} hasMore={page.next !== undefined} />
       )}

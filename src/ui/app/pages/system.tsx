@@ -12,7 +12,7 @@ import {
   type Replica,
   type System,
 } from "../model/health.ts";
-import { Ago, Fact, Loading, TroubleBox } from "../parts/basics.tsx";
+import { Ago, Fact, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { LookIcon } from "../parts/icons.tsx";
 import { type RowColumn, Rows } from "../parts/rows.tsx";
@@ -33,8 +33,7 @@ export function SystemPage(_props: PageProps): JSX.Element {
         <h1>{TEXTS.system.title}</h1>
         {value !== undefined && <span class="faint">{TEXTS.name} {value.version}</span>}
       </div>
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void reload()} />}
-      {value === undefined && trouble === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={value !== undefined} again={() => void reload()} />
       {value !== undefined && (
         <Boundary about={JSON.stringify(value)}>
           <Verdict findings={findingsOf(value)} />

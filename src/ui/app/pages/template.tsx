@@ -12,7 +12,7 @@ import { session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
 import { may, maySubmit } from "../model/rights.ts";
 import { descriptionOf } from "../model/stored.ts";
-import { Ago, CopyButton, Fact, Loading, TroubleBox } from "../parts/basics.tsx";
+import { Ago, CopyButton, Fact, Loading, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Manifest } from "../parts/manifest.tsx";
@@ -45,8 +45,7 @@ export function TemplatePage({ params }: PageProps): JSX.Element {
           <Actions template={{ namespace, name }} isReadable={value !== undefined} />
         )}
       </div>
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void reload()} />}
-      {value === undefined && trouble === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={value !== undefined} again={() => void reload()} />
       {value !== undefined && (
         <Boundary about={value.metadata.resourceVersion ?? ""}>
           <Facts template={value} namespace={namespace} />

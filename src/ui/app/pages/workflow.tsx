@@ -14,7 +14,7 @@ import { mayReadLogs } from "../model/rights.ts";
 import { takesChoice, turned } from "../model/choice.ts";
 import { causesOf, waitingSteps } from "../model/story.ts";
 import { nodesOf, treeOf } from "../model/tree.ts";
-import { Ago, CopyButton, Fact, Loading, PhaseBadge, Span, TroubleBox } from "../parts/basics.tsx";
+import { Ago, CopyButton, Fact, LoadState, PhaseBadge, Span } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -48,9 +48,7 @@ export function WorkflowPage({ params, query }: PageProps): JSX.Element {
     return (
       <div class="page">
         <h1 class="wide-name">{name}</h1>
-        {trouble === undefined
-          ? <Loading />
-          : <TroubleBox trouble={trouble} again={() => void one.load()} />}
+        <LoadState trouble={trouble} isLoaded={false} again={() => void one.load()} />
       </div>
     );
   }

@@ -164,6 +164,19 @@ export function Loading(): JSX.Element {
   return <p class="loading" role="status">{TEXTS.loading}</p>;
 }
 
+/** In the place of what is not there, or above what was there before: what is wrong, or that it loads. */
+export function LoadState(
+  { trouble, isLoaded, again, home }: {
+    trouble: Trouble | undefined;
+    isLoaded: boolean;
+    again: () => void;
+    home?: { path: string; text: string };
+  },
+): JSX.Element | null {
+  if (trouble === undefined) return isLoaded ? null : <Loading />;
+  return <TroubleBox trouble={trouble} again={again} {...(home !== undefined && { home })} />;
+}
+
 /** A name and its value. */
 export function Fact(
   { name, children }: { name: string; children: ComponentChildren },

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Trouble, troubleOf } from "../data/api.ts";
 import { addressOf } from "../data/root.ts";
 import type { PageProps } from "../paths.ts";
-import { Loading, TroubleBox } from "./basics.tsx";
+import { LoadState } from "./basics.tsx";
 
 const FRESH_MS = 10_000;
 
@@ -31,7 +31,7 @@ export function lazyPage(
     if (Page !== undefined) return <Page {...props} />;
     return (
       <div class="page">
-        {trouble === undefined ? <Loading /> : <TroubleBox trouble={trouble} again={bring} />}
+        <LoadState trouble={trouble} isLoaded={false} again={bring} />
       </div>
     );
   };

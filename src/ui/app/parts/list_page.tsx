@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { MOST_ROWS, PAGE, type Rows } from "../data/pages.ts";
 import type { PolledView } from "../data/polled.ts";
 import { setQuery } from "../data/router.ts";
-import { Empty, Loading, TroubleBox } from "./basics.tsx";
+import { Empty, LoadState } from "./basics.tsx";
 
 /** How many rows are wanted, from the query of the page. */
 export function rowsWanted(query: URLSearchParams): number {
@@ -32,8 +32,7 @@ export function ListBody<Item>(
   const count = value?.items.length ?? 0;
   return (
     <>
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void reload()} />}
-      {value === undefined && trouble === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={value !== undefined} again={() => void reload()} />
       {count > 0 && children(value?.items ?? [])}
       {value !== undefined && count === 0 && trouble === undefined && (
         <Empty title={isFiltered ? texts.noMatch.title : texts.none.title}>

@@ -6,7 +6,7 @@ import type { StoredBinding } from "../../data/deliveries.ts";
 import { usePolled } from "../../data/polled.ts";
 import { addressOf } from "../../data/root.ts";
 import { shortReason } from "../../model/deliveries.ts";
-import { Ago, CopyButton, Empty, Fact, Loading, TroubleBox } from "../../parts/basics.tsx";
+import { Ago, CopyButton, Empty, Fact, LoadState } from "../../parts/basics.tsx";
 import { Manifest } from "../../parts/manifest.tsx";
 import { bindingPath, eventPath, eventsPath, type PageProps, withQuery } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
@@ -42,8 +42,7 @@ export function BindingsPage({ query }: PageProps): JSX.Element {
           {found.isPart && <p class="notice-line">{part}</p>}
         </>
       )}
-      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void reload()} />}
-      {trouble === undefined && found === undefined && <Loading />}
+      <LoadState trouble={trouble} isLoaded={found !== undefined} again={() => void reload()} />
       {trouble === undefined && found?.rows.length === 0 && (
         <Empty title={none.title}>
           <p>{none.next}</p>
@@ -136,14 +135,12 @@ export function BindingPage({ params }: PageProps): JSX.Element {
     <div class="page">
       <h1 class="wide-name">{name}</h1>
       <EventTabs open="bindings" namespace={namespace} />
-      {trouble !== undefined && (
-        <TroubleBox
-          trouble={trouble}
-          again={() => void reload()}
-          home={{ path: "/events/bindings", text: TEXTS.pages.bindings }}
-        />
-      )}
-      {trouble === undefined && found === undefined && <Loading />}
+      <LoadState
+        trouble={trouble}
+        isLoaded={found !== undefined}
+        again={() => void reload()}
+        home={{ path: "/events/bindings", text: TEXTS.pages.bindings }}
+      />
       {found !== undefined && <BindingDetails row={found} />}
     </div>
   );

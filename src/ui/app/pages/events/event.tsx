@@ -9,7 +9,7 @@ import { useRights } from "../../data/rights.ts";
 import { addressOf } from "../../data/root.ts";
 import { bytesText, type Delivery, storiesOf } from "../../model/deliveries.ts";
 import { mayReplay } from "../../model/rights.ts";
-import { Ago, CopyButton, Fact, Loading, TroubleBox } from "../../parts/basics.tsx";
+import { Ago, CopyButton, Fact, Loading, LoadState } from "../../parts/basics.tsx";
 import { eventsPath, type PageProps } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { BindingStories } from "./binding_stories.tsx";
@@ -31,14 +31,12 @@ export function EventPage({ params }: PageProps): JSX.Element {
       {delivery === undefined && <h1>{TEXTS.pages.event}</h1>}
       {delivery !== undefined && <Head delivery={delivery} again={again} />}
       <EventTabs open="all" namespace={namespace} />
-      {trouble !== undefined && (
-        <TroubleBox
-          trouble={trouble}
-          again={again}
-          home={{ path: eventsPath(), text: TEXTS.events.all }}
-        />
-      )}
-      {trouble === undefined && delivery === undefined && <Loading />}
+      <LoadState
+        trouble={trouble}
+        isLoaded={delivery !== undefined}
+        again={again}
+        home={{ path: eventsPath(), text: TEXTS.events.all }}
+      />
       {delivery !== undefined && <Content delivery={delivery} />}
     </div>
   );
