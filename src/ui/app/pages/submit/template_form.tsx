@@ -112,19 +112,6 @@ function ParameterForm(
   );
 }
 
-/** No dead end: without a template there is still the manifest. */
-function NoTemplates({ isCluster }: { isCluster: boolean }): JSX.Element {
-  const { submit, templates } = TEXTS;
-  return (
-    <>
-      <p class="notice-line">{isCluster ? templates.noClusterTemplates : submit.noTemplates}</p>
-      <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
-        {submit.useManifest}
-      </button>
-    </>
-  );
-}
-
 /** A template of the whole cluster has no namespace. */
 function kindOf({ metadata }: WorkflowTemplate): string {
   return metadata.namespace === undefined ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
