@@ -19,7 +19,7 @@ interface Graph {
   index: ReadonlyMap<string, number>;
   children: readonly (readonly number[])[];
   /** For each node the number of the last walk that has passed it. */
-  seen: number[];
+  seen: Uint32Array;
   walks: number;
 }
 
@@ -36,13 +36,10 @@ interface Known {
   following: Following | "unknown";
 }
 
-/** Among so few nodes a walk for each costs no more than to find out what follows what. */
-const FEW = 8;
-
 /**
  * Sums over a node and everything below it. Each step group is above all later groups of its chain, so a walk for each group
  * would cost the square of the chain. But only one node follows a step group: the next group. So a sum is that of the node's
- * own tree plus that of the group that follows. Only inside DAGs, whose branches meet again, and in small trees nodes are walked.
+ * own tree plus that of the group that follows. Only inside DAGs, whose branches meet again, a walk is needed.
  */
 export class SumsBelow {
   readonly #state: WorkflowState;
@@ -66,7 +63,6 @@ export class SumsBelow {
   static *over(state: WorkflowState, edges: Edges, outbound: KnownOutbound): Steps<SumsBelow> {
     const sums = new SumsBelow(state, edges, outbound);
     const { ordered } = edges;
-    if (ordered.length <= FEW) return sums;
     let hasDag = false;
     for (let at = 0; at < ordered.length; at++) {
       const node = ordered[at] as NodeRecord;
@@ -240,7 +236,7 @@ export class SumsBelow {
       }
       if (children.push(below) % STEP_SIZE === 0) yield;
     }
-    return { index, children, seen: children.map(() => 0), walks: 0 };
+    return { index, children, seen: new Uint32Array(children.length), walks: 0 };
   }
 }
 
