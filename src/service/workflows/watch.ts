@@ -17,7 +17,6 @@ import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { isDeleted } from "../history/archived_form.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
-import { MAX_PORTION_SIZE } from "../page_size.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
 import { checkResourceVersion } from "../resource_version.ts";
 import { getWorkflow, LATEST } from "./reads.ts";
@@ -47,8 +46,12 @@ export interface WatchEvent {
   excerptOf<Form>(excerpt: Excerpt<Form>): Form;
 }
 
-/** How many existing objects are read at a time. */
+/**
+ * How many existing objects are read at a time, and characters of them, unless one alone has more: they are held as long as
+ * the client does not read.
+ */
 const PAGE = 100;
+const PAGE_SIZE = 2 ** 19;
 
 /** What a watcher wants to see. */
 interface Filter {
@@ -123,7 +126,7 @@ async function* fromTheBeginning(
     const page = await query.list({
       kind: "wf",
       limit: PAGE,
-      maxSize: MAX_PORTION_SIZE,
+      maxSize: PAGE_SIZE,
       ...defined({
         namespace: filter.namespace || undefined,
         name: filter.name === undefined
