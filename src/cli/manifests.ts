@@ -15,7 +15,9 @@ export async function readSource(name: string): Promise<string> {
     return Buffer.concat(chunks).toString("utf8");
   }
   if (/^https?:\/\//.test(name)) {
-    const response = await fetch(name);
+    const response = await fetch(name).catch((error: unknown) => {
+      throw new Error(`Cannot read ${name}: ${errorText(error)}`, { cause: error });
+    });
     if (!response.ok) {
       throw new Error(`Cannot read ${name}: ${response.status} ${response.statusText}`);
     }
@@ -24,9 +26,9 @@ export async function readSource(name: string): Promise<string> {
   try {
     return await readFile(name, "utf8");
   } catch (error) {
-    throw new Error(
-      `Cannot read ${name}: ${errorText(error)}`,
-    );
+    const isFolder = error instanceof Error && "code" in error && error.code === "EISDIR";
+    const why = isFolder ? "it is a folder, name files in it" : errorText(error);
+    throw new Error(`Cannot read ${name}: ${why}`, { cause: error });
   }
 }
 

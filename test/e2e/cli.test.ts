@@ -84,6 +84,17 @@ describe("workflows", () => {
     expect((await sluice("logs", "hello", "--tail", "-1")).out).toBe("hello: hello you\n");
   });
 
+  test("what cannot be read is named, with why", async () => {
+    expect(await sluice("submit", ".")).toMatchObject({
+      status: 1,
+      err: "Error: Cannot read .: it is a folder, name files in it\n",
+    });
+    expect(await sluice("submit", "http://localhost:9/x.yaml")).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^Error: Cannot read http:\/\/localhost:9\/x\.yaml: /),
+    });
+  });
+
   test("an address with a wrong path says what may be wrong", async () => {
     expect(await runSluice(["list"], { env: { SLUICE_SERVER: `${server.url}/nowhere` } }))
       .toMatchObject({ status: 1, err: expect.stringContaining("--argo-base-href") });
