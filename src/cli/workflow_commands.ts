@@ -4,14 +4,7 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { defined } from "../base/defined.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
-import {
-  addLogOptions,
-  type LogOptions,
-  printLogs,
-  waitFor,
-  watchLive,
-  type WatchLook,
-} from "./follow.ts";
+import { addLogOptions, type LogOptions, waitFor, watchLive, type WatchLook } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
 import {
   addChunkSize,
@@ -234,6 +227,7 @@ function addLogs(program: Command): void {
     .action(
       async (name: string, pod: string | undefined, options: LogOptions, command: Command) => {
         const context = contextOf(command);
+        const { printLogs } = await import("./print_logs.ts");
         await printLogs(context, context.namespace, name, { ...options, ...defined({ pod }) });
       },
     );

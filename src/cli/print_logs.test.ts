@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ClientError } from "../client/transport.ts";
-import { followedLines } from "./follow.ts";
+import { followedLines } from "./print_logs.ts";
 
 const line = (podName: string, content: string) => ({ podName, content });
 
