@@ -200,11 +200,15 @@ export function noteBrokenHook(nodes: Nodes, hook: NodeRecord): void {
   if (hook.isErrored !== true) return;
   const member = ownerOf(nodes, hook);
   const group = member && ownerOf(nodes, member);
-  if (group === undefined) return;
+  if (member === undefined || group === undefined) return;
   if (hook.hook === "exit" && boundaryOf(nodes, hook)?.type === "DAG") return;
   const memory = memoryOf(group);
   const { brokenHook: known } = memory;
-  if (known === undefined || hook.order < known.order) memory.brokenHook = hook;
+  const first = known && ownerOf(nodes, known);
+  // The first in the order of the steps counts, in whatever order they were looked at.
+  const isFirst = known === undefined || first === undefined || member.order < first.order ||
+    (member === first && hook.order < known.order);
+  if (isFirst) memory.brokenHook = hook;
 }
 
 /** Adds a node to the counters, or takes it out before it changes. */

@@ -121,6 +121,57 @@ function treeOf(workflow: Workflow, script: TaskRule[], isForgetful: boolean): u
   return { phase, nodes: Object.fromEntries(rows) };
 }
 
+const PLAIN = { hasLoop: false, hooks: "none", isTolerated: false } as const;
+const GROUP = { isDag: false, parallelism: 0, hasRetry: false };
+const WORK: Call = { ...PLAIN, template: "work" };
+
+/** What once depended on which nodes were looked at first. */
+const ONCE_DIFFERENT: [Shape, TaskRule[], number][] = [
+  // A hook that reads the step which ends last in its group.
+  [
+    {
+      ...GROUP,
+      calls: [
+        {
+          ...PLAIN,
+          template: {
+            ...GROUP,
+            calls: [{ ...WORK, hooks: "of another" }, { ...PLAIN, template: "later" }],
+          },
+        },
+        { ...PLAIN, template: { ...GROUP, calls: [WORK] } },
+      ],
+    },
+    [{ node: "s1", outcome: "Failed", after: 1 }],
+    0,
+  ],
+  // Two hooks of a group that cannot be carried out.
+  [
+    {
+      ...GROUP,
+      calls: [
+        {
+          ...PLAIN,
+          template: { ...GROUP, isDag: true, calls: [WORK, WORK, { ...WORK, hasLoop: true }] },
+          hooks: "malformed exit",
+        },
+        {
+          ...PLAIN,
+          template: {
+            isDag: true,
+            calls: [{ ...WORK, hooks: "fine" }, { ...WORK, hasLoop: true }],
+            parallelism: 3,
+            hasRetry: true,
+          },
+          hooks: "failing",
+        },
+      ],
+    },
+    [],
+    0,
+  ],
+];
+
 test("a workflow is the same, in memory and loaded again after each step", () => {
   fc.assert(
     fc.property(shapes(2), rules, fc.nat(3), (shape, script, parallelism) => {
@@ -135,6 +186,6 @@ test("a workflow is the same, in memory and loaded again after each step", () =>
       };
       expect(treeOf(workflow, script, true)).toEqual(treeOf(workflow, script, false));
     }),
-    { numRuns: 60 },
+    { numRuns: 60, examples: ONCE_DIFFERENT },
   );
 });

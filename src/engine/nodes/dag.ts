@@ -34,6 +34,7 @@ import {
   areMembersDone,
   createWithoutRun,
   failFast,
+  hasWokenWatcher,
   loopFault,
   openBoundary,
   startCalls,
@@ -67,7 +68,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (memory.brokenHook === undefined) beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
   if (hasEnded(node) || failFast(turn, node, undefined)) return;
-  if (!areMembersDone(node)) return;
+  if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   const isLeft = dag.ready.length > dag.firstReady;
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;

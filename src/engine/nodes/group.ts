@@ -181,6 +181,21 @@ function leaveOut(turn: Turn, node: NodeRecord, { error, skip }: ExpandedCall): 
   end(turn, node, error === undefined ? "Skipped" : "Error", error ?? skip);
 }
 
+/**
+ * Tells whether a step that ended, and whose hooks read other steps, is still to be looked at: such a hook may begin as long as
+ * the group goes on. The group is then looked at after it. After a restart the group may come first.
+ * @param boundary the node of the template
+ */
+export function hasWokenWatcher(turn: Turn, boundary: NodeRecord, group: NodeRecord): boolean {
+  const { runtime, nodes } = turn.state;
+  for (const id of runtime.watching?.get(boundary.id) ?? []) {
+    if (nodes.get(id)?.[LIVE].isQueued !== true) continue;
+    wake(runtime, group);
+    return true;
+  }
+  return false;
+}
+
 /** Tells whether every member of a group is done. */
 export function areMembersDone(group: NodeRecord): boolean {
   const { doneCount, memberCount } = memoryOf(group);

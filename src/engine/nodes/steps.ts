@@ -15,6 +15,7 @@ import {
   areMembersDone,
   createWithoutRun,
   failFast,
+  hasWokenWatcher,
   loopFault,
   openBoundary,
   startCalls,
@@ -129,6 +130,7 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
   if (failFast(turn, node, group) || !areMembersDone(group)) return;
+  if (hasWokenWatcher(turn, node, group)) return;
   const { firstFailed: failed, brokenHook, cursor, calls = [] } = memoryOf(group);
   if (brokenHook !== undefined) {
     if (brokenHook.hook === "exit") change(turn, group, { isErrored: true });
