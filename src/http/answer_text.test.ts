@@ -79,3 +79,16 @@ test("cuts off who reads too slowly", async () => {
   expect(ends).toBe(1);
   await expect(reader.read()).rejects.toThrow("too slowly");
 });
+
+test("a long text is sent in short pieces, and no character is cut in two", async () => {
+  for (const before of ["", "x"]) {
+    const answer = { items: [{ text: before + "😀".repeat(200_000) }] };
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text = "";
+    for await (const chunk of answerStream(answer, waits, () => {})) {
+      expect(chunk.length).toBeLessThan(600_000);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    expect(text).toBe(writeJson(answer));
+  }
+});

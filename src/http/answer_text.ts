@@ -46,7 +46,7 @@ export function answerStream(
   onEnd: () => void,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let pieces = piecesOf(answer, DEPTH);
+  let pieces = shortPieces(piecesOf(answer, DEPTH));
   const turns = new Turns();
   let stop = (_reason: Error): void => {};
   let isOver = false;
@@ -54,7 +54,7 @@ export function answerStream(
     isOver = true;
     inTime();
     // Forgets the answer, whoever still holds the stream.
-    pieces = piecesOf(null, 0);
+    pieces = shortPieces([]);
     onEnd();
   };
   const wait = () => waits.add(() => stop(new Error("the answer was read too slowly")));
@@ -101,6 +101,19 @@ export const SLOW_MS = 30_000;
 const CHUNK = 2 ** 16;
 /** Members that are written together. */
 const GROUP = 20;
+
+/** The pieces, none of them much longer than what is sent together. */
+function* shortPieces(pieces: Iterable<string>): Generator<string> {
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length;) {
+      let to = from + CHUNK;
+      // No character is cut in two.
+      if ((piece.charCodeAt(to - 1) & 0xfc00) === 0xd800) to++;
+      yield piece.slice(from, to);
+      from = to;
+    }
+  }
+}
 
 /** The text that `writeJson` makes, in pieces. */
 function* piecesOf(value: Json | undefined, depth: number): Generator<string> {

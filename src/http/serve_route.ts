@@ -210,8 +210,10 @@ function answerResponse(
   reads: Deadlines,
 ): Response | Promise<Response> {
   workingOn("request", env.requestId);
-  if (typeof answer !== "string" && isLargeAnswer(answer)) {
-    const { hold } = env;
+  const { hold } = env;
+  // What was read may be large although it has few members.
+  const isHeld = hold !== undefined && hold.size > 0;
+  if (typeof answer !== "string" && (isHeld || isLargeAnswer(answer))) {
     if (hold !== undefined) hold.isKept = true;
     return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
   }

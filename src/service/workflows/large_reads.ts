@@ -5,7 +5,7 @@
  */
 import { unavailable } from "../../base/problem.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
-import type { LoadBounds, StoredActor } from "../../store/port.ts";
+import type { ListPage, LoadBounds, StoredActor } from "../../store/port.ts";
 import { sizeOfParts } from "../../store/list_query.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
@@ -17,6 +17,10 @@ const ROOM = 2 ** 25;
 const LOADS = 2;
 /** How long a request waits for room, ms. */
 const PATIENCE_MS = 30_000;
+
+function sizeOfPage(page: ListPage): number {
+  return page.items.reduce((sum, { parts }) => sum + sizeOfParts(parts), 0);
+}
 
 /** What a request holds. */
 export class Hold {
@@ -94,6 +98,26 @@ export class LargeReads {
     hold.add(size);
   }
 
+  /**
+   * Loads a page of a list and takes room for it. Where it must wait for room it is loaded again afterwards: the pages of all
+   * those who wait would use up the heap.
+   *
+   * @param hold see {@link enter}
+   * @throws {Problem} as `enter`
+   */
+  async page(load: () => Promise<ListPage>, hold?: Hold): Promise<ListPage> {
+    let page: ListPage | undefined = await load();
+    const size = sizeOfPage(page);
+    const waits = hold?.size === 0 && size > SMALL_ACTOR.maxSize && !this.#isFree(size);
+    if (waits) page = undefined;
+    await this.enter(size, hold);
+    return page ?? await load();
+  }
+
+  #isFree(size: number): boolean {
+    return this.#waiting.length === 0 && this.#hasRoom(size);
+  }
+
   leave(size: number): void {
     this.#used -= size;
     this.#admit();
@@ -113,7 +137,7 @@ export class LargeReads {
   }
 
   #wait(size: number): Promise<void> | void {
-    if (this.#waiting.length === 0 && this.#hasRoom(size)) {
+    if (this.#isFree(size)) {
       this.#used += size;
       return;
     }

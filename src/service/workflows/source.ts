@@ -1,6 +1,13 @@
 /** Stored workflows by name: finds the shard of each, and remembers how many shards there are. */
 import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
-import type { ActorId, Change, LoadBounds, Store, StoredActor } from "../../store/port.ts";
+import type {
+  ActorId,
+  Change,
+  ListPage,
+  LoadBounds,
+  Store,
+  StoredActor,
+} from "../../store/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Version } from "../../store/version.ts";
 import { Hold, LargeReads } from "./large_reads.ts";
@@ -11,10 +18,10 @@ export interface WorkflowSource {
   /** The same source for one request: what it finds has room until the hold is released. Outside of requests nothing is held. */
   heldBy(hold: Hold): WorkflowSource;
   /**
-   * Takes room for workflows of so many characters that the request has read in another way.
+   * Loads a page of a list, and takes room for it. While there is none, nothing is held.
    * @throws {Problem} Unavailable when there is none for a long time
    */
-  enter(size: number): Promise<void>;
+  page(load: () => Promise<ListPage>): Promise<ListPage>;
   /** The stored actor of a workflow; undefined when there is none. */
   find(namespace: string, name: string): Promise<StoredActor | undefined>;
   /** The same without nodes, unless there are few. */
@@ -60,8 +67,8 @@ class Source implements WorkflowSource {
     return new Source(this.#shared, hold);
   }
 
-  enter(size: number): Promise<void> {
-    return this.#shared.large.enter(size, this.#hold);
+  page(load: () => Promise<ListPage>): Promise<ListPage> {
+    return this.#shared.large.page(load, this.#hold);
   }
 
   async find(namespace: string, name: string): Promise<StoredActor | undefined> {
