@@ -132,7 +132,7 @@ export async function listManifests<T extends ManifestObject>(
   const fields = parseObjectFields(request.fieldSelector ?? "", isClusterWide);
   const { namespace } = request;
   await requireManifestAccess(caller, "list", kind, namespace);
-  const page = await deps.store.manifests.list(kind, {
+  const query = {
     ...defined({
       namespace: namespace === "" ? undefined : namespace,
       labels: labels.length === 0 ? undefined : labels,
@@ -141,7 +141,11 @@ export async function listManifests<T extends ManifestObject>(
     }),
     limit: fields.length > 0 ? 0 : Math.max(0, request.limit ?? 0),
     maxSize: MAX_PAGE_SIZE,
-  });
+  };
+  const page = await deps.workflows.page(
+    () => deps.store.manifests.list(kind, query),
+    ({ items }) => items.reduce((size, { text }) => size + text.length, 0),
+  );
   const selected = page.items
     .filter((item) =>
       matchesFields(fields, (field) => field === "metadata.name" ? item.name : item.namespace)

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
-import type { IndexEntry } from "../../engine/index_entry.ts";
 import type { LoadBounds, StoredActor } from "../../store/port.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
 import { Hold, LargeReads } from "./large_reads.ts";
@@ -95,21 +94,26 @@ test("a request that holds room never waits for itself; outside of requests noth
 test("a page of a list for which there is no room is not kept, but loaded again", async () => {
   const large = new LargeReads(new ManualClock());
   const loads: number[] = [];
-  const load = (size: number) => () => {
-    loads.push(size);
-    return Promise.resolve({ items: [{ ...actor(size), index: {} as IndexEntry }], version: "1" });
-  };
+  const page = (size: number, hold: Hold) =>
+    large.page(
+      () => {
+        loads.push(size);
+        return Promise.resolve({ size });
+      },
+      ({ size }) => size,
+      hold,
+    );
   const [first, second] = [new Hold(large), new Hold(large)];
-  await large.page(load(LARGE), first);
-  const waiting = large.page(load(LARGE + 1), second);
+  await page(LARGE, first);
+  const waiting = page(LARGE + 1, second);
   await soon();
   expect(loads).toEqual([LARGE, LARGE + 1]);
   first.release();
-  expect((await waiting).items).toHaveLength(1);
+  expect(await waiting).toEqual({ size: LARGE + 1 });
   expect(loads).toEqual([LARGE, LARGE + 1, LARGE + 1]);
   expect(second.size).toBe(LARGE + 1);
   // One that fits is loaded once.
-  await large.page(load(10), new Hold(large));
+  await page(10, new Hold(large));
   expect(loads).toHaveLength(4);
 });
 

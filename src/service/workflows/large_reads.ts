@@ -5,7 +5,7 @@
  */
 import { unavailable } from "../../base/problem.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
-import type { ListPage, LoadBounds, StoredActor } from "../../store/port.ts";
+import type { LoadBounds, StoredActor } from "../../store/port.ts";
 import { sizeOfParts } from "../../store/list_query.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
@@ -17,10 +17,6 @@ const ROOM = 2 ** 25;
 const LOADS = 2;
 /** How long a request waits for room, ms. */
 const PATIENCE_MS = 30_000;
-
-function sizeOfPage(page: ListPage): number {
-  return page.items.reduce((sum, { parts }) => sum + sizeOfParts(parts), 0);
-}
 
 /** What a request holds. */
 export class Hold {
@@ -102,12 +98,17 @@ export class LargeReads {
    * Loads a page of a list and takes room for it. Where it must wait for room it is loaded again afterwards: the pages of all
    * those who wait would use up the heap.
    *
+   * @param sizeOf characters of a page
    * @param hold see {@link enter}
    * @throws {Problem} as `enter`
    */
-  async page(load: () => Promise<ListPage>, hold?: Hold): Promise<ListPage> {
-    let page: ListPage | undefined = await load();
-    const size = sizeOfPage(page);
+  async page<Page>(
+    load: () => Promise<Page>,
+    sizeOf: (page: Page) => number,
+    hold?: Hold,
+  ): Promise<Page> {
+    let page: Page | undefined = await load();
+    const size = sizeOf(page);
     const waits = hold?.size === 0 && size > SMALL_ACTOR.maxSize && !this.#isFree(size);
     if (waits) page = undefined;
     await this.enter(size, hold);

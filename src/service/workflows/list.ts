@@ -8,7 +8,7 @@ import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import { continueAfter, type ListPosition, placeOf } from "../../store/list_query.ts";
+import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
 import { continueToken, type PageStart, parseContinueToken } from "./continue_token.ts";
@@ -82,9 +82,9 @@ export async function listWorkflows(
   const first = bounded({ ...query, count: showRemaining });
   // Deleted ones have another name in the store.
   const isNamed = deps.settings.archive && query.name?.match === "exact";
-  let page = await deps.workflows.page(() =>
-    isNamed ? namedPage(deps, from, first, query.name?.value ?? "") : pageFrom(deps, from, first)
-  );
+  const load = () =>
+    isNamed ? namedPage(deps, from, first, query.name?.value ?? "") : pageFrom(deps, from, first);
+  let page = await deps.workflows.page(load, sizeOfPage);
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
@@ -96,7 +96,7 @@ export async function listWorkflows(
   ) {
     if (page.continue === undefined || read >= MAX_READ) break;
     const next = { ...bounded(query), continue: page.continue };
-    page = await deps.workflows.page(() => deps.store.query.list(next));
+    page = await deps.workflows.page(() => deps.store.query.list(next), sizeOfPage);
     isWithoutArchive ??= page.isWithoutArchive;
     for (const item of await shownItems(deps, page, how)) items.push(item);
   }
@@ -188,6 +188,10 @@ function indexedParameter(
 }
 
 /** Characters of stored text in a page. */
+function sizeOfPage({ items }: ListPage): number {
+  return items.reduce((sum, { parts }) => sum + sizeOfParts(parts), 0);
+}
+
 /** The store's query for a list request. */
 export function workflowQuery(
   request: WorkflowListRequest,

@@ -1,13 +1,6 @@
 /** Stored workflows by name: finds the shard of each, and remembers how many shards there are. */
 import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
-import type {
-  ActorId,
-  Change,
-  ListPage,
-  LoadBounds,
-  Store,
-  StoredActor,
-} from "../../store/port.ts";
+import type { ActorId, Change, LoadBounds, Store, StoredActor } from "../../store/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Version } from "../../store/version.ts";
 import { Hold, LargeReads } from "./large_reads.ts";
@@ -21,7 +14,7 @@ export interface WorkflowSource {
    * Loads a page of a list, and takes room for it. While there is none, nothing is held.
    * @throws {Problem} Unavailable when there is none for a long time
    */
-  page(load: () => Promise<ListPage>): Promise<ListPage>;
+  page<Page>(load: () => Promise<Page>, sizeOf: (page: Page) => number): Promise<Page>;
   /** The stored actor of a workflow; undefined when there is none. */
   find(namespace: string, name: string): Promise<StoredActor | undefined>;
   /** The same without nodes, unless there are few. */
@@ -67,8 +60,8 @@ class Source implements WorkflowSource {
     return new Source(this.#shared, hold);
   }
 
-  page(load: () => Promise<ListPage>): Promise<ListPage> {
-    return this.#shared.large.page(load, this.#hold);
+  page<Page>(load: () => Promise<Page>, sizeOf: (page: Page) => number): Promise<Page> {
+    return this.#shared.large.page(load, sizeOf, this.#hold);
   }
 
   async find(namespace: string, name: string): Promise<StoredActor | undefined> {
