@@ -18,6 +18,7 @@ export const ALONE = {
     "src/platform/serve.test.ts",
     "src/platform/traces/span_queue.test.ts",
     "src/platform/process/watchdog.test.ts",
+    "src/spec/exact_items.test.ts",
     "src/spec/validation/foreseen_nodes.test.ts",
     "src/ui/app/model/layered.test.ts",
     "src/wiring/shut_down.test.ts",

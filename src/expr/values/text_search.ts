@@ -3,12 +3,18 @@
  * a long part nearly occurs everywhere, half a megabyte takes ten seconds.
  */
 
-/** Up to this length the runtime's own search is fast enough at its worst. */
+/** Up to this length of the part the runtime's own search is fast enough at its worst. */
 const SHORT = 16;
+/** And so it is up to this product of the lengths, where it takes less than to prepare a search does. */
+const FEW = 1_024;
+
+function isQuick(text: string, part: string): boolean {
+  return part.length <= SHORT || part.length * text.length <= FEW;
+}
 
 /** The same as `text.indexOf(part, from)`. */
 export function indexOfText(text: string, part: string, from = 0): number {
-  if (part.length <= SHORT) return text.indexOf(part, from);
+  if (isQuick(text, part)) return text.indexOf(part, from);
   // The beginning is looked for by the runtime, which is by far the fastest, until too much of what follows was compared.
   const head = part.slice(0, SHORT);
   let left = text.length;
@@ -24,7 +30,7 @@ export function indexOfText(text: string, part: string, from = 0): number {
 
 /** The same as `text.lastIndexOf(part)`. */
 export function lastIndexOfText(text: string, part: string): number {
-  if (part.length <= SHORT) return text.lastIndexOf(part);
+  if (isQuick(text, part)) return text.lastIndexOf(part);
   let last = -1;
   for (const at of occurrences(text, part, 0)) last = at;
   return last;
@@ -32,7 +38,7 @@ export function lastIndexOfText(text: string, part: string): number {
 
 /** The same as `text.split(separator)`. */
 export function splitText(text: string, separator: string): string[] {
-  if (separator.length <= SHORT) return text.split(separator);
+  if (isQuick(text, separator)) return text.split(separator);
   const parts: string[] = [];
   let from = 0;
   for (let at = 0; (at = indexOfText(text, separator, from)) >= 0; from = at + separator.length) {
