@@ -2,11 +2,13 @@
 import process from "node:process";
 import { Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
-import { isCompleted } from "../engine/records.ts";
-import type { Workflow } from "../spec/manifest.ts";
+import type { Workflow, WorkflowPhase } from "../spec/manifest.ts";
 import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 import { hasColour, print, say } from "./output.ts";
 import { workflowText } from "./workflow_text.ts";
+
+/** Stands here, since the modules that know it would be loaded at each start of the program. */
+const FINISHED: ReadonlySet<string> = new Set<WorkflowPhase>(["Succeeded", "Failed", "Error"]);
 
 /** Longest pause before a broken stream is opened again. */
 export const MAX_PAUSE_MS = 5000;
@@ -32,7 +34,7 @@ async function follow(
         pause = 100;
         if (type === "DELETED") throw new Error(`workflow ${name} was deleted`);
         show(workflow);
-        if (isCompleted(workflow.status?.phase) && workflow.status?.finishedAt) {
+        if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) {
           return workflow;
         }
       }
