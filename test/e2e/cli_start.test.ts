@@ -10,8 +10,8 @@ import { nodeFolder } from "../support/packed.ts";
 const ROOT = join(import.meta.dirname, "../..");
 /** Files at most; 28 when this was written. */
 const MAX_FILES = 30;
-/** Their characters at most; 264,340 when this was written, of them 127,000 of the parser of command lines. */
-const MAX_CHARACTERS = 280_000;
+/** Their characters at most; 281,180 on 27 November 2026, of them 127,000 of the parser of command lines. */
+const MAX_CHARACTERS = 285_000;
 /** Where the files may lie. */
 const ALLOWED =
   /^(src\/(cli|client|base|expr\/selectors)\/|src\/spec\/naming\.ts$|.*\/commander\/)/;
