@@ -96,3 +96,8 @@ test("a path that grows without end stops at its budget", () => {
   for (let depth = 0; depth < 200; depth++) deep = { a: deep, b: deep };
   expect(() => readKubePath("{..a..a..a..a}", deep as never)).toThrow("budget exceeded");
 });
+
+test("a long list within an object ends at the budget, not at the size of the stack", () => {
+  const object = { a: Array<number>(300_000).fill(0), b: 1 };
+  expect(() => readKubePath("{..b}", object)).toThrow("step budget exceeded");
+});

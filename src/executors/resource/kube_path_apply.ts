@@ -86,7 +86,8 @@ function withinAll(value: Json, context: RunContext): Json[] {
     context.step(1);
     if (inside.length === 0) continue;
     found.push(next);
-    pending.push(...inside.toReversed());
+    // Not with all of them as arguments of one call, whose number is bounded.
+    for (let at = inside.length - 1; at >= 0; at--) pending.push(inside[at] as Json);
   }
   return found;
 }
