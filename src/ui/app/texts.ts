@@ -335,6 +335,7 @@ export const TEXTS = {
     noSteps: "No steps yet",
     fold: (name: string) => `Parts of ${name}`,
     attempts: (count: number) => many(count, "attempt", "attempts"),
+    partOf: (step: string) => `in ${step}`,
     moreRows: (count: number) => `${count} more rows: fold some to see them.`,
   },
   graph: {

@@ -109,4 +109,62 @@ describe("the graph", () => {
     expect(graph.nodes.filter(({ kind }) => kind === "joint").map(({ id }) => id)).toEqual(["g1"]);
     expect(graph.edges).toHaveLength(8);
   });
+
+  test("tells what a step is a part of, unless that is the workflow", () => {
+    const { nodes } = drawn(
+      nodesFrom(
+        node("w", "DAG", { children: ["a", "b"] }),
+        node("a", "Pod"),
+        node("b", "Steps", { children: ["g"] }),
+        node("g", "StepGroup", { boundaryID: "b", children: ["b1"] }),
+        node("b1", "Pod", { boundaryID: "b" }),
+      ),
+      () => true,
+    );
+    expect(nodes.map(({ id, within }) => [id, within])).toEqual([["a", ""], ["b1", "b"]]);
+  });
+
+  describe("the exit handler", () => {
+    const exit = (type: NodeStatus["type"], more: Partial<NodeStatus> = {}) =>
+      node("x", type, { name: "w.onExit", boundaryID: "", ...more });
+    const main = [
+      node("w", "DAG", { children: ["a"] }),
+      node("a", "Pod", { children: ["b", "c"] }),
+      node("b", "Pod"),
+      node("c", "Retry", { name: "w.c", children: ["c0"] }),
+      node("c0", "Pod", { name: "w.c(0)" }),
+    ];
+
+    test("follows upon all that ends the workflow", () => {
+      const { edges } = drawn(nodesFrom(...main, exit("Pod")), () => false);
+      expect(edges).toEqual([["a", "b"], ["a", "c"], ["b", "x"], ["c", "x"]]);
+    });
+
+    test("follows upon the last attempt of a retry that is open, with its first steps", () => {
+      const steps = [
+        exit("Steps", { children: ["xg0"] }),
+        node("xg0", "StepGroup", { boundaryID: "x", children: ["x1"] }),
+        node("x1", "Pod", { boundaryID: "x", children: ["xg1"] }),
+        node("xg1", "StepGroup", { boundaryID: "x", children: ["x2"] }),
+        node("x2", "Pod", { boundaryID: "x" }),
+      ];
+      const { edges } = drawn(nodesFrom(...main, ...steps), () => true);
+      expect(edges).toContainEqual(["c0", "x1"]);
+      expect(edges).toContainEqual(["b", "x1"]);
+      expect(edges.filter(([, to]) => to === "x2")).toEqual([["x1", "x2"]]);
+    });
+
+    test("is reached through a point where many end and many begin", () => {
+      const ids = Array.from({ length: 7 }, (_, index) => `${index}`);
+      const many = nodesFrom(
+        node("w", "DAG", { children: ids.map((id) => `a${id}`) }),
+        ...ids.map((id) => node(`a${id}`, "Pod")),
+        exit("DAG", { children: ids.map((id) => `x${id}`) }),
+        ...ids.map((id) => node(`x${id}`, "Pod", { boundaryID: "x" })),
+      );
+      const { nodes, edges } = drawn(many, () => true);
+      expect(nodes.filter(({ kind }) => kind === "joint")).toHaveLength(1);
+      expect(edges).toHaveLength(14);
+    });
+  });
 });

@@ -7,6 +7,8 @@ export interface GraphNode {
   id: string;
   kind: "node" | "retry" | "loop" | "joint";
   title: string;
+  /** Title of the step that it is a part of; "" for a step of the workflow itself. */
+  within: string;
   look: Look;
   node?: NodeStatus;
   /** Of a loop or a retry that is folded: how many of its parts have each look. */
@@ -31,18 +33,19 @@ export function graphOf(
   const shown = new Map<string, GraphNode>();
   /** Node → graph node that stands for it. */
   const places = new Map<string, string>();
-  const visit = (item: TreeItem, hiddenBy: string | undefined): void => {
+  const visit = (item: TreeItem, hiddenBy: string | undefined, within: string): void => {
     const isFolded = item.kind !== "node" && !isOpen(item);
     const isContainer = item.node !== undefined && CONTAINERS.has(item.node.type) &&
       item.children.length > 0;
     const isLoop = item.kind === "loop";
     const own = hiddenBy ?? (isFolded || !(isContainer || isLoop) ? item.id : undefined);
     if (own !== undefined) places.set(item.id, own);
-    if (own === item.id) shown.set(item.id, graphNode(item, isFolded));
+    if (own === item.id) shown.set(item.id, graphNode(item, isFolded, within));
     const below = hiddenBy ?? (isFolded ? item.id : undefined);
-    for (const child of item.children) visit(child, below);
+    const inside = isContainer && item !== tree[0] ? item.title : within;
+    for (const child of item.children) visit(child, below, inside);
   };
-  for (const item of tree) visit(item, undefined);
+  for (const item of tree) visit(item, undefined, "");
   for (const { id, boundaryID = "" } of Object.values(nodes)) {
     // Groups are not in the tree; inside something folded they are hidden with it.
     const place = places.get(boundaryID);
@@ -50,18 +53,30 @@ export function graphOf(
     if (!places.has(id) && isHidden) places.set(id, place);
   }
   addJoints(nodes, places, shown);
-  return { nodes: [...shown.values()], edges: edgesOf(nodes, places) };
+  const edges = edgesOf(nodes, places);
+  edges.push(...edgesToExit(tree, shown, edges));
+  return { nodes: [...shown.values()], edges };
 }
 
-function graphNode({ id, kind, title, look, node, children }: TreeItem, isFolded: boolean) {
+function graphNode(
+  { id, kind, title, look, node, children }: TreeItem,
+  isFolded: boolean,
+  within: string,
+): GraphNode {
   return {
     id,
     kind,
     title,
+    within,
     look,
     ...(node !== undefined && { node }),
     counts: isFolded ? countLooks(children) : [],
   };
+}
+
+/** A point where edges meet. */
+function joint(id: string): GraphNode {
+  return { id, kind: "joint", title: "", within: "", look: "Pending", counts: [] };
 }
 
 /** Keeps those groups as points that would otherwise connect many nodes with many. */
@@ -82,7 +97,7 @@ function addJoints(
     const to = new Set((nodes[id]?.children ?? []).map((child) => places.get(child) ?? child));
     if (from.size < 2 || to.size < 2 || from.size * to.size <= MOST_CROSSED) continue;
     places.set(id, id);
-    shown.set(id, { id, kind: "joint", title: "", look: "Pending", counts: [] });
+    shown.set(id, joint(id));
   }
 }
 
@@ -109,4 +124,32 @@ function edgesOf(nodes: Nodes, places: ReadonlyMap<string, string>): Graph["edge
     }
   }
   return [...edges.values()];
+}
+
+/** The exit handler begins when all else has ended: its first steps follow upon the last ones of the workflow. */
+function edgesToExit(
+  [own, ...others]: readonly TreeItem[],
+  shown: Map<string, GraphNode>,
+  edges: Graph["edges"],
+): Graph["edges"] {
+  const exit = others.find(({ node }) => node?.name === `${own?.node?.name}.onExit`);
+  if (own === undefined || exit === undefined) return [];
+  const haveNext = new Set(edges.map(([from]) => from));
+  const havePrevious = new Set(edges.map(([, to]) => to));
+  const last = shownBelow(own, shown).filter((id) => !haveNext.has(id));
+  const first = shownBelow(exit, shown).filter((id) => !havePrevious.has(id));
+  if (last.length * first.length <= MOST_CROSSED || first.length === 1) {
+    return last.flatMap((from) => first.map((to): [string, string] => [from, to]));
+  }
+  const middle = joint(`exit:${exit.id}`);
+  shown.set(middle.id, middle);
+  return [
+    ...last.map((from): [string, string] => [from, middle.id]),
+    ...first.map((to): [string, string] => [middle.id, to]),
+  ];
+}
+
+function shownBelow(item: TreeItem, shown: ReadonlyMap<string, GraphNode>): string[] {
+  const below = item.children.flatMap((child) => shownBelow(child, shown));
+  return shown.has(item.id) ? [item.id, ...below] : below;
 }

@@ -70,7 +70,7 @@ export function layered({ id, nodes, edges, direction }: LayoutRequest): LayoutA
       const [x, y] = point(spots.get(node.id) ?? { x: 0, y: 0 });
       return [node.id, { x, y }];
     })),
-    lines: ways.map((way) => borderToBorder(way).map(point)),
+    lines: ways.map((way) => sideToSide(way).map(point)),
   };
 }
 
@@ -233,8 +233,10 @@ function normalise(all: readonly Spot[], columns: readonly Column[]): [number, n
   return [right + 2 * MARGIN, bottom - top + 2 * MARGIN];
 }
 
-/** The points of an edge, from the side of one node to the side of the other. */
-function borderToBorder(way: readonly Spot[]): { x: number; y: number }[] {
+/** The points of an edge from left to right, from the side of one node over its bends to the side of the other. */
+export function sideToSide(
+  way: readonly { x: number; y: number; along: number }[],
+): { x: number; y: number }[] {
   const [start, end] = [way[0], way.at(-1)];
   if (start === undefined || end === undefined) return [];
   const forward = start.x <= end.x ? 1 : -1;

@@ -179,12 +179,14 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
     [node.title, hasTick],
   );
   const note = noteOf(node);
+  const where = node.within === "" ? "" : TEXTS.workflow.partOf(node.within);
+  const said = [note === "" ? wordOf(node.look) : note, where];
   const line = useMemo(
-    () => fitText(note === "" ? wordOf(node.look) : note, WORDS_TO - WORDS_FROM, NOTE),
-    [note, node.look],
+    () => fitText(said.filter(isSaid).join(", "), WORDS_TO - WORDS_FROM, NOTE),
+    said,
   );
   if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
-  const words = [node.title, wordOf(node.look), note].filter((text) => text !== "").join(", ");
+  const words = [node.title, wordOf(node.look), note, where].filter(isSaid).join(", ");
   return (
     <g
       class={`step look-${node.look}${isSelected ? " selected" : ""} kind-${node.kind}`}
@@ -209,6 +211,10 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
       {hasTick && <TickBox x={WIDTH - 22} y={7} isChosen={isChosen} />}
     </g>
   );
+}
+
+function isSaid(text: string): boolean {
+  return text !== "";
 }
 
 function noteOf({ counts, kind, node }: GraphNode): string {
