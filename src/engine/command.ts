@@ -37,6 +37,8 @@ export interface TaskOutcome {
   phase: EndPhase;
   /** Text of the failure. The engine adds nothing to it. */
   message?: string;
+  /** The executor ended the task because its deadline was over. */
+  isLate?: boolean;
   /** Outputs that were read: parameters with values, artifacts with locations, result and exit code. */
   outputs?: Outputs;
   /** Requests × time by resource, seconds. */

@@ -20,9 +20,8 @@ export interface TaskSpec {
   template: Template;
   /** The standard output is wanted as `outputs.result`. */
   includeResult: boolean;
-  /** Epoch ms after which the executor must end the task with the deadline message. */
+  /** Epoch ms after which the executor must end the task, with an outcome that is late. */
   deadline?: number;
-  deadlineMessage?: string;
   /** Pod settings of the workflow (volumes, service account, pod metadata, …): its spec without templates. Empty for http. */
   podSpec: Omit<WorkflowSpec, "templates">;
   /** Where output artifacts without a location go, below the namespace: `<workflow>/<pod>`. */

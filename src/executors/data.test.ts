@@ -9,6 +9,7 @@ import { parseRepository } from "../artifacts/repository_setting.ts";
 import { evaluateTransformation } from "../expr/templates/contexts.ts";
 import type { DataTemplate } from "../spec/manifest.ts";
 import { DataExecutor } from "./data.ts";
+import { LATE } from "./deadline.ts";
 
 const nothing = () => Promise.resolve(undefined);
 const clock = new ManualClock();
@@ -64,8 +65,7 @@ test("what can't be done ends the task in phase Error, and its deadline in Faile
   });
   expect(await run({ source, transformation: [{ expression: "nope(" }] }))
     .toMatchObject({ phase: "Error", message: expect.stringContaining("unexpected token EOF") });
-  expect(await run({ source }, { deadline: clock.now() - 1, deadlineMessage: "late" }))
-    .toEqual({ phase: "Failed", message: "late" });
+  expect(await run({ source }, { deadline: clock.now() - 1 })).toEqual(LATE);
 });
 
 test("other templates are refused, and a cancelled task reports nothing more", async () => {

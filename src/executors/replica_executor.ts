@@ -4,7 +4,7 @@ import { notFound } from "../base/problem.ts";
 import type { TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { type Clock, runAt } from "../platform/clock.ts";
-import { DEADLINE_MESSAGE } from "./deadline.ts";
+import { LATE } from "./deadline.ts";
 import type { Executor, LogLine, Report } from "./port.ts";
 
 /** How a task that is under way is ended from outside. */
@@ -32,7 +32,7 @@ export abstract class ReplicaExecutor implements Executor {
   protected abstract run(task: TaskSpec, stop: Stop, report: Report): Promise<TaskOutcome>;
 
   start(task: TaskSpec, report: Report): void {
-    const { id, deadline, deadlineMessage = DEADLINE_MESSAGE } = task;
+    const { id, deadline } = task;
     if (this.#running.has(id)) return;
     const controller = new AbortController();
     this.#running.set(id, controller);
@@ -44,13 +44,12 @@ export abstract class ReplicaExecutor implements Executor {
       report({ type: "task-ended", task: id, outcome });
     };
     // It ends at once even if its work does not listen.
-    const fail = (message: string) => {
-      end({ phase: "Failed", message });
+    const stop = (outcome: TaskOutcome) => {
+      end(outcome);
       controller.abort();
     };
-    if (deadline !== undefined) {
-      cancelDeadline = runAt(this.clock, deadline, () => fail(deadlineMessage));
-    }
+    const fail = (message: string) => stop({ phase: "Failed", message });
+    if (deadline !== undefined) cancelDeadline = runAt(this.clock, deadline, () => stop(LATE));
     this.run(task, { signal: controller.signal, fail }, report).then(
       end,
       (error) => end({ phase: "Error", message: errorText(error) }),

@@ -24,7 +24,7 @@ import { rfc3339 } from "../engine/scope/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
 import type { ConfigMap, ManifestKind, Workflow } from "../spec/manifest.ts";
 import { configMapTypeLabel, type Naming, STANDARD_NAMING } from "../spec/naming.ts";
-import { type Job, ruleOf, taskOutcome, type TaskRule } from "./task_rule.ts";
+import { type Job, LATE, ruleOf, taskOutcome, type TaskRule } from "./task_rule.ts";
 
 /** Namespace of everything in a simulation. */
 export const SIMULATION_NAMESPACE = "default";
@@ -212,7 +212,7 @@ export class Simulation {
       if (this.now < endOf(job.runningAt, rule) && !isLate) continue;
       this.#jobs.delete(id);
       const report: TaskOutcome = isLate || outcome === "Hang"
-        ? { phase: "Failed", message: job.task.deadlineMessage ?? "" }
+        ? LATE
         : taskOutcome(job, rule, outcome, this.#isLikeExecutors);
       accept(state, { type: "task-ended", task: id, outcome: report }, this.env);
     }

@@ -39,6 +39,13 @@ export interface Job {
   runningAt?: number;
 }
 
+/** What executors report of a task whose deadline is over. */
+export const LATE: TaskOutcome = {
+  phase: "Failed",
+  message: "Pod was active on the node longer than the specified deadline",
+  isLate: true,
+};
+
 /** The first rule that fits a task; an empty rule when none fits. */
 export function ruleOf(rules: readonly TaskRule[], job: Job): TaskRule {
   const { nodeName, displayName } = job.task;

@@ -54,7 +54,7 @@ export function suspendIsDue(turn: Turn, node: NodeRecord): void {
 /** Ends a node whose duration is over; its open outputs get their defaults. */
 export function checkSuspend(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running" || node.dueAt === undefined || turn.env.now < node.dueAt) return;
-  // An attempt may have a deadline without a message, which is not about its wait.
+  // Only limits of waits have a message; the deadline of an attempt has none.
   if (node.deadlineMessage !== undefined) return end(turn, node, "Failed", node.deadlineMessage);
   try {
     resumeNode(turn, node);

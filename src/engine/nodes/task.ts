@@ -37,8 +37,8 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   patch.starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
   change(turn, node, patch);
   const timeoutAt = timeoutOf(turn, node, template);
-  const bounds = deadlineOf(turn, node, template, timeoutAt);
-  if (bounds !== undefined) change(turn, node, bounds);
+  const deadline = deadlineOf(turn, node, template, timeoutAt);
+  if (deadline !== undefined) change(turn, node, { deadline });
   const pendingUntil = pendingLimit(turn, template, timeoutAt);
   if (pendingUntil !== undefined) setTimer(turn, node, pendingUntil);
   createContainers(turn, node, template);
@@ -78,7 +78,6 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
     artifactPrefix: flatText(workflow, "/", pod),
   };
   if (node.deadline !== undefined) task.deadline = node.deadline;
-  if (node.deadlineMessage !== undefined) task.deadlineMessage = node.deadlineMessage;
   const avoidHosts = hostsToAvoid(turn, node, template);
   if (avoidHosts.length > 0) task.avoidHosts = avoidHosts;
   const { artifacts } = template.inputs ?? {};
@@ -105,20 +104,18 @@ function hostsToAvoid(turn: Turn, node: NodeRecord, template: Template): string[
   return [...new Set(hosts)];
 }
 
-const DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline";
-
 /** When the template's timeout is over. A node that had to wait for its locks has a timer for it. */
 function timeoutOf(turn: Turn, node: NodeRecord, { timeout = "" }: Template): number | undefined {
   return timeout === "" ? undefined : node.dueAt ?? turn.env.now + timeoutMs(timeout);
 }
 
-/** When the task must have ended, and the message of its node if it has not. */
+/** When the task must have ended. */
 function deadlineOf(
   turn: Turn,
   node: NodeRecord,
   { activeDeadlineSeconds }: Template,
   timeoutAt: number | undefined,
-) {
+): number | undefined {
   const ends: number[] = [];
   if (activeDeadlineSeconds !== undefined) {
     const seconds = Number(activeDeadlineSeconds);
@@ -129,9 +126,7 @@ function deadlineOf(
   }
   if (timeoutAt !== undefined) ends.push(timeoutAt);
   if (node.deadline !== undefined) ends.push(node.deadline);
-  return ends.length === 0
-    ? undefined
-    : { deadline: Math.min(...ends), deadlineMessage: DEADLINE_TEXT };
+  return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
 /** Until when the task may be pending. */
@@ -222,9 +217,7 @@ export function taskEnded(turn: Turn, fact: Extract<Fact, { type: "task-ended" }
   const node = findTaskNode(turn, fact.task);
   if (node === undefined) return;
   // At its timeout both the engine's timer and the executor end a task: whichever is first, it timed out.
-  if (fact.outcome.message === DEADLINE_TEXT && isOverdue(turn, node)) {
-    return taskIsDue(turn, node);
-  }
+  if (fact.outcome.isLate === true && isOverdue(turn, node)) return taskIsDue(turn, node);
   const outcome = withOwnArtifacts(turn, fact.outcome);
   const outputs = outputsOf(turn, node, outcome);
   const wasDaemon = node.daemoned === true;

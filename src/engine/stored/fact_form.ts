@@ -17,6 +17,7 @@ import {
 const isOutcome = isRecord<TaskOutcome>({
   phase: isText,
   message: isText,
+  isLate: isTruth,
   outputs: isOf(OUTPUTS),
   resourcesDuration: isMap(isNumber),
   hostNodeName: isText,

@@ -15,6 +15,7 @@ import { systemClock } from "../../platform/clock.ts";
 import type { HttpTemplate } from "../../spec/manifest.ts";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { collectReports, shellTask, taskSpec } from "../../../test/support/task_spec.ts";
+import { LATE } from "../deadline.ts";
 import { HttpExecutor } from "./executor.ts";
 import { RoutingExecutor } from "../routing.ts";
 
@@ -195,10 +196,7 @@ test("no answer, a late one, too long a one and a wrong URL are failures that sa
 });
 
 test("the deadline and a cancellation end a request", async () => {
-  expect(
-    await call({ url: `${base}/slow` }, { deadline: Date.now() + 100, deadlineMessage: "late" }),
-  )
-    .toEqual({ phase: "Failed", message: "late" });
+  expect(await call({ url: `${base}/slow` }, { deadline: Date.now() + 100 })).toEqual(LATE);
   const reports = collectReports();
   const task = taskSpec("cancelled", { http: { url: `${base}/slow` } });
   await executor.start(task, reports.report);
@@ -380,9 +378,9 @@ test("10,000 requests of one namespace that have no answer leave another one its
     // One that waits ends at its deadline, and not when it has its turn.
     const late = collectReports();
     const http = { url: `${base}/echo` };
-    const more = { namespace: "a", deadline: Date.now() + 50, deadlineMessage: "late" };
+    const more = { namespace: "a", deadline: Date.now() + 50 };
     await own.start(taskSpec("late", { http }, more), late.report);
-    expect(await late.ended).toEqual({ phase: "Failed", message: "late" });
+    expect(await late.ended).toEqual(LATE);
   } finally {
     await own.close();
     silent.close();

@@ -13,7 +13,7 @@ import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/metrics.ts";
 import type { Artifact } from "../../spec/manifest.ts";
-import { DEADLINE_MESSAGE } from "../deadline.ts";
+import { LATE } from "../deadline.ts";
 import { KubernetesClaims } from "./claims.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
 import { hasEnded, hasMaybeStarted, hasStarted, podOutcome } from "./outcome.ts";
@@ -269,10 +269,10 @@ export class KubernetesExecutor implements Executor {
   }
 
   #armDeadline(entry: RunningTask): void {
-    const { deadline, deadlineMessage = DEADLINE_MESSAGE } = entry.task;
+    const { deadline } = entry.task;
     if (deadline === undefined) return;
     entry.cancelDeadline = runAt(this.#options.clock, deadline, () => {
-      this.#settle(entry, { phase: "Failed", message: deadlineMessage });
+      this.#settle(entry, LATE);
       void this.#delete(entry.task.id, undefined);
     });
   }

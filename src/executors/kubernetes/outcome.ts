@@ -1,7 +1,7 @@
 /** Pure: what a pod's status says of its task. */
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
-import { DEADLINE_MESSAGE } from "../deadline.ts";
+import { LATE } from "../deadline.ts";
 import { progressAnnotation } from "./pod_marks.ts";
 import { isEndBySignal } from "../container_plan.ts";
 import { HELPER_NAME, MESSAGE_PREFIX } from "./wrapper.ts";
@@ -137,10 +137,8 @@ export function mainExit({ status = {} }: Pod): { code: number; message: string 
 function failureOf(
   { metadata, status = {} }: Pod,
   task: TaskSpec,
-): Pick<TaskOutcome, "phase" | "message"> | undefined {
-  if (status.reason === "DeadlineExceeded") {
-    return { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE };
-  }
+): Pick<TaskOutcome, "phase" | "message" | "isLate"> | undefined {
+  if (status.reason === "DeadlineExceeded") return LATE;
   if (status.phase === "Failed" && (status.message ?? "") !== "") {
     return { phase: "Failed", message: status.message ?? "" };
   }
@@ -186,7 +184,7 @@ function failureOf(
 function sidecarFailure(
   status: NonNullable<Pod["status"]>,
   task: TaskSpec,
-): Pick<TaskOutcome, "phase" | "message"> | undefined {
+): Pick<TaskOutcome, "phase" | "message" | "isLate"> | undefined {
   const ends = (status.containerStatuses ?? []).map(({ state }) =>
     Date.parse(state?.terminated?.finishedAt ?? "")
   );

@@ -13,7 +13,7 @@ import type { TaskSpec } from "../../engine/effect.ts";
 import { type Clock, runAt } from "../../platform/clock.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import { DEFAULT_MAX_ARTIFACT_BYTES } from "../../artifacts/budget.ts";
-import { DEADLINE_MESSAGE } from "../deadline.ts";
+import { LATE } from "../deadline.ts";
 import { DEFAULT_GRACE_MS, LocalTask } from "./task.ts";
 import type { LocalTaskDeps } from "./task_plan.ts";
 import type { LocalRuntime } from "./runtime.ts";
@@ -166,8 +166,7 @@ export class LocalExecutor implements Executor {
     if (this.#running.get(task.id) !== entry) return;
     // It may have ended in time while no server was there to see it.
     const kept = await folder.outcome().catch(() => undefined);
-    const outcome: TaskOutcome = kept ??
-      { phase: "Failed", message: task.deadlineMessage ?? DEADLINE_MESSAGE };
+    const outcome: TaskOutcome = kept ?? LATE;
     if (kept === undefined) {
       entry.task.abandon();
       await folder.saveOutcome(outcome).catch(() => {});
