@@ -10,10 +10,11 @@ import { workflowText } from "./workflow_text.ts";
 /** Stands here, since the modules that know it would be loaded at each start of the program. */
 const FINISHED: ReadonlySet<string> = new Set<WorkflowPhase>(["Succeeded", "Failed", "Error"]);
 
-/** Longest pause before a broken stream is opened again. */
-export const MAX_PAUSE_MS = 5000;
+/** Pauses before a stream is opened again. */
+const FIRST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 5000;
 
-/** Follows one workflow until it is finished; calls `show` with every state. A broken stream is opened again. */
+/** Follows one workflow until it is finished; calls `show` with every state. */
 async function follow(
   context: Context,
   namespace: string,
@@ -24,32 +25,39 @@ async function follow(
     "listOptions.fieldSelector": `metadata.name=${name}`,
     "listOptions.resourceVersion": "0",
   };
-  for (let pause = 100;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
+  const open = () =>
+    context.client.stream("WorkflowService_WatchWorkflows", { params: { namespace }, query });
+  for await (const { type, object: workflow } of reopened(open, true)) {
+    if (type === "DELETED") break;
+    show(workflow);
+    if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) return workflow;
+  }
+  throw new Error(`workflow ${name} was deleted`);
+}
+
+/**
+ * What a stream brings. One that breaks is opened again.
+ * @param isEndless one that ends is opened again too
+ * @throws the error of a stream if another try would bring the same
+ */
+export async function* reopened<T>(
+  open: () => AsyncIterable<T>,
+  isEndless = false,
+): AsyncGenerator<T> {
+  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
     try {
-      const changes = context.client.stream("WorkflowService_WatchWorkflows", {
-        params: { namespace },
-        query,
-      });
-      for await (const { type, object: workflow } of changes) {
-        pause = 100;
-        if (type === "DELETED") throw new Error(`workflow ${name} was deleted`);
-        show(workflow);
-        if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) {
-          return workflow;
-        }
+      for await (const item of open()) {
+        pause = FIRST_PAUSE_MS;
+        yield item;
       }
+      if (!isEndless) return;
     } catch (error) {
-      tellLost(error);
+      const isRefused = error instanceof ClientError && error.status >= 400 && error.status < 500;
+      if (isRefused || !(error instanceof ClientError || error instanceof TypeError)) throw error;
+      say(`${error.message}; trying again`);
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
-}
-
-/** Says that a stream broke and is opened again. @throws the error if another try would bring the same */
-export function tellLost(error: unknown): void {
-  const gone = error instanceof ClientError && error.status >= 400 && error.status < 500;
-  if (gone || !(error instanceof ClientError || error instanceof TypeError)) throw error;
-  say(`${error.message}; trying again`);
 }
 
 /** Waits for the end of a workflow. @returns the exit status: 0 when it Succeeded, 1 otherwise */

@@ -1,6 +1,6 @@
 /** The lines of logs: loaded only by commands that print some. */
 import { type Context, UsageError } from "./context.ts";
-import { type LogOptions, MAX_PAUSE_MS, tellLost } from "./follow.ts";
+import { type LogOptions, reopened } from "./follow.ts";
 import { hasColour, print } from "./output.ts";
 import { podNameOf } from "./tree.ts";
 
@@ -54,25 +54,20 @@ interface LogLine {
 /** The lines of a stream of logs that is opened again when it breaks: lines that were shown before are passed over. */
 export async function* followedLines(open: () => AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
   const shown = new Map<string, number>();
-  for (let pause = 100;; pause = Math.min(pause * 2, MAX_PAUSE_MS)) {
-    const known = new Map(shown);
-    try {
-      for await (const line of open()) {
-        pause = 100;
-        const { podName = "" } = line;
-        const left = known.get(podName) ?? 0;
-        if (left > 0) {
-          known.set(podName, left - 1);
-          continue;
-        }
-        shown.set(podName, (shown.get(podName) ?? 0) + 1);
-        yield line;
-      }
-      return;
-    } catch (error) {
-      tellLost(error);
+  let known = new Map<string, number>();
+  const openAgain = () => {
+    known = new Map(shown);
+    return open();
+  };
+  for await (const line of reopened(openAgain)) {
+    const { podName = "" } = line;
+    const left = known.get(podName) ?? 0;
+    if (left > 0) {
+      known.set(podName, left - 1);
+      continue;
     }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    shown.set(podName, (shown.get(podName) ?? 0) + 1);
+    yield line;
   }
 }
 
