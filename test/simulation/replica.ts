@@ -18,6 +18,7 @@ import type { Executor } from "../../src/executors/port.ts";
 import type { Store } from "../../src/store/port.ts";
 import { seededIds } from "../support/seeded_ids.ts";
 import { tallyKind } from "../support/tally_kind.ts";
+import { TEST_SETTINGS } from "../support/test_settings.ts";
 import type { SimProcess } from "./sim_clock.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
 
@@ -28,30 +29,13 @@ export const SHARDS = 3;
 export const HOT_ACTORS = 4;
 /** Namespace of the tallies: small actors that count how often a command was applied. */
 export const TALLIES = "tally";
-const EVENT_QUEUE = 3;
 
 const log = createLogger("silent");
 const tallies = { ...tallyKind, prefix: `wf/${TALLIES}/` };
 const kinds = [tallies, workflowKind, locksKind];
 const archivingKinds = [tallies, createWorkflowKind({ hasArchive: true }), locksKind];
 
-const SETTINGS: ServiceSettings = {
-  naming: STANDARD_NAMING,
-  build: {
-    version: "",
-    buildDate: "",
-    gitCommit: "",
-    gitTag: "",
-    gitTreeState: "",
-    goVersion: "",
-    compiler: "",
-    platform: "",
-  },
-  eventQueueSize: EVENT_QUEUE,
-  maxEventBytes: 1_000_000,
-  archive: false,
-  authRequired: false,
-};
+const SETTINGS: ServiceSettings = { ...TEST_SETTINGS, eventQueueSize: 3 };
 
 export interface Replica {
   process: SimProcess;

@@ -2,7 +2,6 @@
  * The HTTP application over a store (by default in memory) and a real host, for conformance and contract tests. In a
  * frozen host nothing happens except what the API itself does. `PUT /test/seed` exists only here.
  */
-import process from "node:process";
 import { Host } from "../../src/actors/host.ts";
 import type { Archive } from "../../src/archive/port.ts";
 import { createGatekeeper, type GatekeeperOptions } from "../../src/auth/gatekeeper.ts";
@@ -47,6 +46,7 @@ import type { Store } from "../../src/store/port.ts";
 import { locksKind } from "../../src/actors/locks_actor.ts";
 import { workflowKind } from "../../src/actors/workflow/actor.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
+import { TEST_SETTINGS } from "./test_settings.ts";
 
 export interface ApiServerOptions {
   gatekeeper: GatekeeperOptions;
@@ -103,24 +103,6 @@ export interface Instance {
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
-
-export const TEST_SETTINGS: ServiceSettings = {
-  naming: STANDARD_NAMING,
-  build: {
-    version: "v0.0.0",
-    buildDate: "1970-01-01T00:00:00Z",
-    gitCommit: "",
-    gitTag: "",
-    gitTreeState: "",
-    goVersion: "",
-    compiler: "",
-    platform: `${process.platform}/${process.arch}`,
-  },
-  eventQueueSize: 64,
-  maxEventBytes: 1024 * 1024,
-  authRequired: false,
-  archive: false,
-};
 
 /** Makes a fresh, empty instance. */
 export async function startInstance(options: ApiServerOptions): Promise<Instance> {

@@ -14,6 +14,7 @@ import { ROUTES } from "../../../src/http/routes/all.ts";
 import { WEBHOOK_SECRET } from "../../../src/spec/naming.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
 import { type ApiServerOptions, startApiServer, startInstance } from "../../support/api_server.ts";
+import { until } from "../../support/until.ts";
 
 type Instance = Awaited<ReturnType<typeof startInstance>>;
 
@@ -56,13 +57,21 @@ const putSender = ({ service }: Instance) =>
     labels: {},
   }, "*");
 
+interface Stalled {
+  request: Request;
+  go: (rest: string) => void;
+  isRead: () => boolean;
+  isStalled: () => boolean;
+}
+
 /** A request whose body yields `pieces`, and then nothing more until `go` is called. */
 function stalled(
   path: string,
   headers: Record<string, string>,
   { length, pieces = [] }: { length?: number; pieces?: string[] } = {},
-): { request: Request; go: (rest: string) => void; isRead: () => boolean } {
+): Stalled {
   let isRead = false;
+  let isStalled = false;
   const rest = Promise.withResolvers<string>();
   const bytes = (text: string) => new TextEncoder().encode(text);
   const left = [...pieces];
@@ -71,6 +80,7 @@ function stalled(
       isRead = true;
       const next = left.shift();
       if (next !== undefined) return to.enqueue(bytes(next));
+      isStalled = true;
       to.enqueue(bytes(await rest.promise));
       to.close();
     },
@@ -81,8 +91,12 @@ function stalled(
     body,
     duplex: "half",
   } as RequestInit);
-  return { request, go: rest.resolve, isRead: () => isRead };
+  return { request, go: rest.resolve, isRead: () => isRead, isStalled: () => isStalled };
 }
+
+/** Waits until the server has read what there is of these bodies. */
+const haveStalled = (open: readonly Stalled[]) =>
+  until(() => open.every(({ isStalled }) => isStalled()));
 
 const EVENT = "/api/v1/events/default/x";
 const CREATE = "/api/v1/workflows/default";
@@ -172,7 +186,7 @@ describe("what bodies hold at a time", () => {
     const instance = await start({ ...TOKENS, ...limits });
     const open = [1, 2].map(() => stalled(CREATE, as("ann"), { length: 16 * MIB }));
     const answers = open.map(({ request }) => instance.fetch(request));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await haveStalled(open);
     const more = () => instance.fetch(stalled(CREATE, as("ann"), { length: 1_000 }).request);
     expect(retryOf(await more())).toEqual([429, "1"]);
     const post = async (name: string) => {
@@ -196,7 +210,7 @@ describe("what bodies hold at a time", () => {
       stalled(CREATE, as(name), { length: 16 * MIB })
     );
     const answers = open.map(({ request }) => instance.fetch(request));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await haveStalled(open);
     const { request } = stalled(CREATE, as("eve"), { length: 10 });
     expect(retryOf(await instance.fetch(request))).toEqual([503, "1"]);
     for (const { go } of open) go("{}");
@@ -210,7 +224,7 @@ describe("what bodies hold at a time", () => {
       stalled(CREATE, as(`x.${btoa(`{"sub":"${name}"}`)}.y`), { length: 16 * MIB })
     );
     const answers = open.map(({ request }) => instance.fetch(request));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await haveStalled(open);
     const { request } = stalled(EVENT, {}, { length: 10 });
     expect(retryOf(await instance.fetch(request))).toEqual([503, "1"]);
     for (const { go } of open) go("{}");
@@ -223,7 +237,7 @@ describe("what bodies hold at a time", () => {
     const pieces = Array.from({ length: 15 }, () => chunk);
     const open = [1, 2].map(() => stalled(CREATE, as("ann"), { pieces }));
     const answers = open.map(({ request }) => instance.fetch(request));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await haveStalled(open);
     const { request } = stalled(CREATE, as("ann"), { pieces: [chunk, chunk, chunk] });
     expect(retryOf(await instance.fetch(request))).toEqual([429, "1"]);
     for (const { go } of open) go("");
@@ -240,7 +254,7 @@ describe("what bodies hold at a time", () => {
     const open = ["a", "b", "c", "d"].flatMap((address) =>
       Array.from({ length: 4 }, () => send(address, MIB))
     );
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await haveStalled(open);
     expect(retryOf(await send("a", 10).answer)).toEqual([429, "1"]);
     expect(retryOf(await send("e", 10).answer)).toEqual([429, "1"]);
     // Callers with a valid credential don't notice.

@@ -10,6 +10,7 @@ import type { Logger } from "../../../src/platform/log.ts";
 import { followManifestFolder } from "../../../src/service/manifest_folder.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
 import { startInstance } from "../../support/api_server.ts";
+import { until } from "../../support/until.ts";
 
 const TEMPLATE = (name: string, steps = "suspend: {}") =>
   `kind: WorkflowTemplate
@@ -33,13 +34,22 @@ let folder: string;
 let instance: Awaited<ReturnType<typeof startInstance>>;
 let warnings: { file: string; line: number; reason: string }[];
 let stop: AbortController;
+/** How often the folder was waited for. */
+let pauses: number;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-manifests-"));
   instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
   warnings = [];
   stop = new AbortController();
-  const { log } = instance.service;
+  pauses = 0;
+  const { clock, log } = instance.service;
+  const hasty = Object.create(clock) as typeof clock;
+  hasty.sleep = (_, signal) => {
+    pauses++;
+    return clock.sleep(20, signal);
+  };
+  instance.service.clock = hasty;
   const heard = Object.create(log) as Logger;
   heard.warn = ((facts: { file: string; line: number; reason: string }) => {
     warnings.push({ ...facts, file: (facts.file ?? "").slice(folder.length + 1) });
@@ -97,8 +107,8 @@ test("a link that leads nowhere keeps no other file back", async () => {
 test("a folder that is not there is told and waited for", async () => {
   await rm(folder, { recursive: true });
   await followManifestFolder(instance.service, folder, stop.signal);
-  // Long enough for a second look, which has nothing new to tell.
-  await new Promise((done) => setTimeout(done, 3_000));
+  // The second look has nothing new to tell.
+  await until(() => pauses > 1);
   expect(warnings.length).toBe(1);
   await mkdir(folder);
   await writeFile(join(folder, "base.yaml"), TEMPLATE("base"));

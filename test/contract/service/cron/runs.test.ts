@@ -5,7 +5,7 @@ import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { startCronRunner } from "../../../../src/service/cron/runs.ts";
-import type { ServiceDeps, ServiceSettings } from "../../../../src/service/deps.ts";
+import type { ServiceDeps } from "../../../../src/service/deps.ts";
 import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { getManifest } from "../../../../src/service/manifests/reads.ts";
 import { changeManifest, createManifest } from "../../../../src/service/manifests/writes.ts";
@@ -23,25 +23,9 @@ import {
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 import { Deployment } from "../../../support/deployment.ts";
 import { seededIds } from "../../../support/seeded_ids.ts";
+import { TEST_SETTINGS } from "../../../support/test_settings.ts";
 
 const KIND = ManifestKind.CronWorkflow;
-const SETTINGS: ServiceSettings = {
-  naming: STANDARD_NAMING,
-  build: {
-    version: "",
-    buildDate: "",
-    gitCommit: "",
-    gitTag: "",
-    gitTreeState: "",
-    goVersion: "",
-    compiler: "",
-    platform: "",
-  },
-  eventQueueSize: 10,
-  maxEventBytes: 1_000_000,
-  archive: false,
-  authRequired: false,
-};
 const caller = unrestrictedCaller();
 let deployment: Deployment;
 let host: Host;
@@ -54,7 +38,7 @@ beforeEach(async () => {
   host = await deployment.replica("a");
   const log = createLogger("silent");
   const workflows = createWorkflowSource(store, clock);
-  const looked = { host, store, clock, settings: SETTINGS, workflows };
+  const looked = { host, store, clock, settings: TEST_SETTINGS, workflows };
   deps = {
     ...looked,
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),

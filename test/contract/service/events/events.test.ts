@@ -34,7 +34,8 @@ import { proveWebhook } from "../../../../src/service/events/webhook_senders.ts"
 import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import type { QueuedEvent } from "../../../../src/store/event_port.ts";
-import { startInstance, TEST_SETTINGS } from "../../../support/api_server.ts";
+import { startInstance } from "../../../support/api_server.ts";
+import { TEST_SETTINGS } from "../../../support/test_settings.ts";
 import { Deployment, until } from "../../../support/deployment.ts";
 import { seededIds } from "../../../support/seeded_ids.ts";
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
