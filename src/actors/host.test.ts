@@ -4,6 +4,7 @@ import { createLogger } from "../platform/log.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
 import type { Store } from "../store/port.ts";
+import { until } from "../../test/support/deployment.ts";
 import { down, type Fault, faultStore } from "../../test/support/fault_store.ts";
 import { ManualClock, settle } from "../../test/support/manual_clock.ts";
 import { ScriptedExecutor } from "../../test/support/scripted_executor.ts";
@@ -81,14 +82,6 @@ async function countOf(store: Store, name: string): Promise<number> {
     if (actor) return Number(actor.parts["count"]);
   }
   return NaN;
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn++) {
-    if (await condition()) return;
-    await settle(1);
-  }
-  throw new Error("It never became true");
 }
 
 test("execute() answers with the state after the command and the version of the commit", async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { until } from "../../test/support/until.ts";
 import type { Json } from "../base/json.ts";
 import { Link } from "./link.ts";
 
@@ -22,10 +23,6 @@ async function pair(take: Parameters<Link["serve"]>[0]): Promise<{ a: Link; b: L
   a.meet({ b: join(folder, "b") });
   await until(() => a.ask("b", null, () => {}));
   return { a, b };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 test("a question is answered, whatever is in it and in which order answers come", async () => {

@@ -14,6 +14,7 @@ import { blocksOf, Shell } from "../support/markdown_commands.ts";
 import { runBlock } from "../support/page_run.ts";
 import { type RedisServer, startRedisServer } from "../support/redis_server.ts";
 import { SLUICE } from "../support/sluice_cli.ts";
+import { untilAnswered } from "../support/until.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PAGE = join(ROOT, "docs/growing.md");
@@ -55,14 +56,6 @@ afterAll(async () => {
 const here = (text: string) =>
   text.replaceAll("redis://127.0.0.1:6379", redis.url).replaceAll("2747", String(ports[2747]));
 
-async function answers(port: number): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    if (await fetch(`http://127.0.0.1:${port}/readyz`).then((got) => got.ok, () => false)) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`nothing answers at port ${port}`);
-}
-
 test("every block runs, and brings what the page says", async () => {
   const blocks = blocksOf(PAGE);
   expect(blocks.length).toBeGreaterThan(10);
@@ -86,7 +79,7 @@ test("every block runs, and brings what the page says", async () => {
     if (!isStopped && !isBeside) await shell.stop();
     shell.start(commands);
     isStopped = false;
-    await answers(isBeside ? ports[2747] : ports[2746]);
+    await untilAnswered(`http://127.0.0.1:${ports[isBeside ? 2747 : 2746]}/readyz`);
   }
 }, 240_000);
 

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from "vitest";
 import { freePort } from "../support/free_port.ts";
 import { blocksOf, Shell } from "../support/markdown_commands.ts";
 import { placeIn, runBlock } from "../support/page_run.ts";
+import { untilAnswered } from "../support/until.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/history.md");
 const missing = "Deno" in globalThis ? undefined : "it needs Deno";
@@ -36,18 +37,9 @@ test.skipIf(missing !== undefined)(
       const here = commands.replaceAll(":2746", `:${port}`);
       if (block.isBackground) {
         shell.start(here);
-        await answers(port);
+        await untilAnswered(`http://127.0.0.1:${port}/readyz`);
       } else await runBlock(shell, { ...block, commands: here }, "history.md");
     }
   },
   240_000,
 );
-
-async function answers(port: number): Promise<void> {
-  for (let i = 0; i < 1_200; i++) {
-    const url = `http://127.0.0.1:${port}/readyz`;
-    if (await fetch(url).then((got) => got.ok, () => false)) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`nothing answers at port ${port}`);
-}

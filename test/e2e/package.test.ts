@@ -10,12 +10,12 @@ import { VERSION } from "../../src/base/version.ts";
 import { checkNpmPackage, fileNames, npmSbom } from "../../tools/release/artifacts.ts";
 import { freePort } from "../support/free_port.ts";
 import { nodeFolder, type Packed, packOnce, registryMissing } from "../support/packed.ts";
+import { untilAnswered } from "../support/until.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
 /** Bytes of the tarball at most; 1.4 MB when this was written. */
 const MAX_BYTES = 1_500_000;
-const START_MS = 30_000;
 const ALLOWED = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^lib\/[\w/]+\.(js|d\.ts)$/,
@@ -159,8 +159,8 @@ describe.skipIf(missing !== undefined)(title, () => {
         detached: true,
       });
       try {
-        await answers(`${url}/readyz`);
-        await answers(`http://127.0.0.1:${jobs}/jobs`);
+        await untilAnswered(`${url}/readyz`);
+        await untilAnswered(`http://127.0.0.1:${jobs}/jobs`);
         const page = await fetch(`${url}/`, { headers: { accept: "text/html" } });
         const [, script = "none"] = /src="([^"]+\.js)"/.exec(await page.text()) ?? [];
         expect((await fetch(new URL(script, `${url}/`))).status).toBe(200);
@@ -192,17 +192,6 @@ function asyncJob(sluice: string, port: number, jobs: number): string {
     .replaceAll(":8099", `:${jobs}`)
     .replace("SLUICE_SERVER=:2746", `SLUICE_SERVER=http://127.0.0.1:${port}`)
     .replaceAll(":2746", `:${port}`);
-}
-
-async function answers(url: string): Promise<void> {
-  const deadline = performance.now() + START_MS;
-  while (performance.now() < deadline) {
-    const answer = await fetch(url).catch(() => undefined);
-    await answer?.body?.cancel();
-    if (answer?.ok) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`${url} does not answer`);
 }
 
 /** Asks the programs of a process group to stop, as Ctrl-C does, and waits until nobody writes to its output any more. */

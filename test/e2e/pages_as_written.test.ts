@@ -12,6 +12,7 @@ import { type Block, blocksOf, Shell } from "../support/markdown_commands.ts";
 import { type NpmRegistry, startNpmRegistry } from "../support/npm_registry.ts";
 import { packOnce, registryMissing } from "../support/packed.ts";
 import { placeIn, runBlock } from "../support/page_run.ts";
+import { untilAnswered } from "../support/until.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** What the pages use. */
@@ -38,16 +39,6 @@ async function portsAreFree(): Promise<boolean> {
 const FREE = { timeout: 60_000, message: `ports ${PORTS.join(" and ")}: stop what listens there` };
 const busy = !await portsAreFree();
 const isDeno = "Deno" in globalThis;
-
-async function answers(port: number): Promise<void> {
-  for (let i = 0; i < 600; i++) {
-    const path = port === 2746 ? "readyz" : "jobs";
-    const isUp = await fetch(`http://127.0.0.1:${port}/${path}`).then((got) => got.ok, () => false);
-    if (isUp) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`nothing answers at port ${port}`);
-}
 
 const isAboutTests = ({ commands }: Block) => commands.endsWith("task test");
 
@@ -88,7 +79,8 @@ describe.skipIf(missing !== undefined)(
       for (const block of blocks) {
         if (block.isBackground) {
           bash.start(block.commands);
-          await answers(block.commands.includes("job_server") ? 8099 : 2746);
+          const address = block.commands.includes("job_server") ? "8099/jobs" : "2746/readyz";
+          await untilAnswered(`http://127.0.0.1:${address}`);
           continue;
         }
         await runBlock(bash, block, `${file}:${block.line}`);

@@ -20,6 +20,7 @@ import {
 } from "../support/otlp_receiver.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { until } from "../support/until.ts";
 
 const WORKFLOWS = 100;
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -63,14 +64,6 @@ async function send(
   const text = await response.text();
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return JSON.parse(text);
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 60_000; performance.now() < deadline;) {
-    if (await holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`Never: ${what}`);
 }
 
 const inNamespace = "/api/v1/workflows/default";
@@ -139,7 +132,7 @@ test("100 workflows are 100 connected trees, though a replica is killed in the m
   /** Resumes what waits in these workflows until they have ended, or for as often as they may be. */
   const goOn = async (some: string[], times = Infinity) => {
     const left = new Map(some.map((name) => [name, times]));
-    await until("the workflows have gone on", async () => {
+    await until(async () => {
       await Promise.all([...left].map(async ([name, still]) => {
         const isResumed = await send(survivor, "PUT", suspended(name), {})
           .then(() => true, () => false);
@@ -170,7 +163,7 @@ test("100 workflows are 100 connected trees, though a replica is killed in the m
     return found;
   };
   let last: string[] = [];
-  await until("all trees are whole", async () => (last = await wrong()).length === 0)
+  await until(async () => (last = await wrong()).length === 0)
     .catch(() => expect(last).toEqual([]));
   const own = collector.spans.filter(({ name }) => name === "workflow");
   expect(own.every(({ resource }) => resource["service.name"] === "sluice")).toBe(true);
@@ -233,11 +226,11 @@ test.each(["http/protobuf", "http/json"])(
     const spec = JSON.parse(JSON.stringify(STEPS).replaceAll("URL", url));
     const headers = { traceparent: `00-${traceId}-${caller}-01` };
     await send(at, "POST", inNamespace, { workflow: { metadata: { name: "a" }, spec } }, headers);
-    await until("it has ended", () => hasEnded(at, "a"));
+    await until(() => hasEnded(at, "a"));
     await send(at, "PUT", `${inNamespace}/a/retry`, {});
-    await until("its retry has ended", () => hasEnded(at, "a"));
+    await until(() => hasEnded(at, "a"));
     const workflows = () => distinct(collector.spans.filter(({ name }) => name === "workflow"));
-    await until("both runs have come", () => workflows().length === 2);
+    await until(() => workflows().length === 2);
     const spans = distinct(collector.spans);
     expect(spans.filter((span) => span.traceId !== traceId)).toEqual([]);
     expect(faults(spans, caller)).toEqual([]);
@@ -293,10 +286,10 @@ test("an event links to its workflow and to the wait that it ends; a caller that
   });
   await send(at, "POST", "/api/v1/events/default/start", {});
   const isMade = () => workflow(at, "made").then(() => true, () => false);
-  await until("it is made", isMade);
+  await until(isMade);
   await send(at, "POST", "/api/v1/events/default/go", {});
-  await until("it has ended", () => hasEnded(at, "made"));
-  await until("all spans have come", () => collector.spans.length >= 4);
+  await until(() => hasEnded(at, "made"));
+  await until(() => collector.spans.length >= 4);
   const event = (name: string) =>
     collector.spans.find(({ attributes }) => attributes["sluice.event.discriminator"] === name);
   const ref = (name: string) => {
@@ -315,9 +308,9 @@ test("an event links to its workflow and to the wait that it ends; a caller that
   const post = (name: string, headers: Record<string, string>) =>
     send(at, "POST", inNamespace, { workflow: { metadata: { name }, spec } }, headers);
   await post("unwanted", unwanted);
-  await until("it has ended", () => hasEnded(at, "unwanted"));
+  await until(() => hasEnded(at, "unwanted"));
   await post("wanted", {});
-  await until("the later one has come", () => collector.spans.length > before);
+  await until(() => collector.spans.length > before);
   expect(collector.spans.filter(({ traceId }) => traceId.startsWith("0af7"))).toEqual([]);
 });
 
@@ -348,15 +341,15 @@ test("a collector that is gone, refuses or never answers costs workflows nothing
         send(at, "POST", inNamespace, { workflow: { metadata: { name }, spec } })
       ),
     );
-    for (const name of names) await until(`${name} has ended`, () => hasEnded(at, name));
+    for (const name of names) await until(() => hasEnded(at, name));
   };
   collector.mood = "failing";
   await some("failing");
-  await until("failures are counted", async () => await dropped("export_failed") > 0);
+  await until(async () => await dropped("export_failed") > 0);
   collector.mood = "silent";
   const started = performance.now();
   await some("silent");
-  await until("what finds no room is counted", async () => await dropped("queue_full") > 0);
+  await until(async () => await dropped("queue_full") > 0);
   expect(performance.now() - started).toBeLessThan(100_000);
   await collector.close();
   await some("gone");
@@ -382,13 +375,13 @@ test("the examples of docs/observability.md work as they are written", async () 
   const page = await readFile(file, "utf8");
   const manifest = parse(/```yaml\n(.*?)```/s.exec(page)?.[1] ?? "");
   await send(at, "POST", inNamespace, { workflow: manifest });
-  await until("it has ended", () => hasEnded(at, "traced"));
+  await until(() => hasEnded(at, "traced"));
   const { metadata: { uid }, status } = await workflow(at, "traced");
   const [node] = Object.values(status?.nodes ?? {}) as { outputs?: Outputs }[];
   const traceId = uid.replaceAll("-", "");
   expect(node?.outputs?.parameters?.[0]?.value).toMatch(new RegExp(`^00-${traceId}-\\w{16}-01$`));
   await run(event);
-  await until("both have come", () => new Set(collector.spans.map(({ name }) => name)).size >= 3);
+  await until(() => new Set(collector.spans.map(({ name }) => name)).size >= 3);
   const own = collector.spans.find(({ name }) => name === "event");
   expect(own?.traceId).toBe("0af7651916cd43dd8448eb211c80319c");
   expect(own?.resource["service.name"]).toBe("orders");

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { freePort } from "../support/free_port.ts";
+import { until, untilAnswered } from "../support/until.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const RUNTIME = "Deno" in globalThis ? ["run", "-A"] : [];
@@ -43,22 +44,20 @@ interface Node {
   message?: string;
 }
 
-async function until(
+/** The nodes of a workflow once they are as wanted. */
+async function nodesWhen(
   name: string,
   what: string,
   check: (nodes: Node[], phase: string) => boolean,
 ): Promise<Node[]> {
-  let seen = "";
-  for (let i = 0; i < 200; i++) {
-    const workflow = JSON.parse((await sluice("get", name, "-o", "json")).out) as {
-      status: { phase: string; nodes?: Record<string, Node> };
-    };
-    const nodes = Object.values(workflow.status.nodes ?? {});
-    if (check(nodes, workflow.status.phase)) return nodes;
-    seen = JSON.stringify(workflow.status);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`${what} did not come true: ${seen}`);
+  let seen: { phase: string; nodes?: Record<string, Node> } = { phase: "" };
+  const nodes = () => Object.values(seen.nodes ?? {});
+  const isSo = async () => {
+    seen = JSON.parse((await sluice("get", name, "-o", "json")).out).status;
+    return check(nodes(), seen.phase);
+  };
+  await until(isSo, { otherwise: () => `${what} did not come true: ${JSON.stringify(seen)}` });
+  return nodes();
 }
 
 const waits = (nodes: Node[]) =>
@@ -75,9 +74,7 @@ beforeAll(async () => {
   });
   cleanUp.push(() => jobServer.kill("SIGKILL"));
   server = await startServer([`--store=sqlite:${folder}`]);
-  for (let i = 0; i < 200 && !await fetch(jobs).then((r) => r.ok, () => false); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await untilAnswered(jobs);
 });
 
 afterAll(async () => {
@@ -97,7 +94,7 @@ test("the async-job walk", async () => {
   );
   expect(submitted.status, submitted.err).toBe(0);
   const name = submitted.out.trim();
-  await until(name, "waiting", waits);
+  await nodesWhen(name, "waiting", waits);
   const [job] = await triggered();
   const selector = `inputs.parameters.uuid.value=${job?.id}`;
 
@@ -110,7 +107,7 @@ test("the async-job walk", async () => {
     "job failed",
   );
   expect(stopped.status, stopped.err).toBe(0);
-  const failed = await until(name, "failed", (_, phase) => phase === "Failed");
+  const failed = await nodesWhen(name, "failed", (_, phase) => phase === "Failed");
   expect(failed.find((node) => node.type === "Suspend")).toMatchObject({
     phase: "Failed",
     message: "job failed",
@@ -118,13 +115,13 @@ test("the async-job walk", async () => {
   expect((await sluice("wait", name)).status, "exit status of a failed workflow").toBe(1);
 
   expect((await sluice("retry", name)).status).toBe(0);
-  await until(name, "waiting again", waits);
+  await nodesWhen(name, "waiting again", waits);
   expect(await triggered(), "a plain retry triggers nothing").toHaveLength(1);
 
   await server.kill();
   server = await startServer([`--store=sqlite:${folder}`, `--port=${server.port}`]);
   expect((await sluice("stop", name, "--node-field-selector", selector)).status).toBe(0);
-  await until(name, "failed again", (_, phase) => phase === "Failed");
+  await nodesWhen(name, "failed again", (_, phase) => phase === "Failed");
 
   const restarted = await sluice(
     "retry",
@@ -134,7 +131,7 @@ test("the async-job walk", async () => {
     "templateName=trigger,phase=Succeeded",
   );
   expect(restarted.status, restarted.err).toBe(0);
-  await until(name, "waiting for the second job", waits);
+  await nodesWhen(name, "waiting for the second job", waits);
   const second = (await triggered())[1];
   expect(second?.id).toBeDefined();
 

@@ -4,7 +4,7 @@ export interface UntilOptions {
   /** @default {60_000} */
   patienceMs?: number;
   /** Text of the failure. @default the source of the condition */
-  otherwise?: string;
+  otherwise?: string | (() => string);
 }
 
 /**
@@ -23,7 +23,19 @@ export async function until(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() > endsAt) throw new Error(otherwise, { cause });
+    if (performance.now() > endsAt) {
+      throw new Error(typeof otherwise === "string" ? otherwise : otherwise(), { cause });
+    }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Waits until a server answers at an address, with success. @throws {Error} when patience is over */
+export async function untilAnswered(url: string, options: UntilOptions = {}): Promise<void> {
+  const isAnswered = async () => {
+    const answer = await fetch(url);
+    await answer.body?.cancel();
+    return answer.ok;
+  };
+  await until(isAnswered, { otherwise: `Nothing answers at ${url}`, ...options });
 }

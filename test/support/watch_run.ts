@@ -8,6 +8,7 @@ import { openRedisStore } from "../../src/store/redis/store.ts";
 import { startRedisServer } from "./redis_server.ts";
 import { heapAfterCollection, residentMib, WITH_HEAP_PROBE } from "./server_memory.ts";
 import { startServer } from "./server_process.ts";
+import { until } from "./until.ts";
 import { WatchClient } from "./watch_clients.ts";
 
 export interface WatchRunOptions {
@@ -106,13 +107,13 @@ export async function runWatchers(options: WatchRunOptions): Promise<WatchRunRep
     const changed = await load(server.url, { namespaces, rate, seconds, note: options.note });
     const took = (performance.now() - startedAt) / 1_000;
     const busy = (processorMs(server.pid) - busyBefore) / took;
-    await until(() => wokeAt > 0, "the slow ones went on");
+    await inTime(() => wokeAt > 0, () => "the slow ones went on");
     await truth.settle(changed);
     const wanted = (client: WatchClient) => truth.of(client.namespace);
     const haveSeen = (some: WatchClient[]) => () =>
       some.every((client) => client.seen.length >= wanted(client).length);
-    await until(haveSeen(fast), () => missing(fast, wanted));
-    await until(haveSeen(slowOnes), () => missing(slowOnes, wanted));
+    await inTime(haveSeen(fast), () => missing(fast, wanted));
+    await inTime(haveSeen(slowOnes), () => missing(slowOnes, wanted));
     const wokeAtTime = Date.now() - (performance.now() - wokeAt);
     clearInterval(sampling);
     clearTimeout(waking);
@@ -240,21 +241,15 @@ async function load(
   return changed;
 }
 
-async function until(condition: () => boolean, what: string | (() => string)): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
-  while (!condition()) {
-    if (performance.now() > deadline) {
-      throw new Error(`Not in time: ${typeof what === "string" ? what : what()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 function missing(clients: WatchClient[], wanted: (client: WatchClient) => string[]): string {
   return clients.flatMap((client) => {
     const left = wanted(client).length - client.seen.length;
     return left > 0 ? [`${left} for "${client.namespace}" (${client.cuts.length} cuts)`] : [];
   }).slice(0, 20).join(", ");
+}
+
+function inTime(holds: () => boolean, what: () => string): Promise<void> {
+  return until(holds, { patienceMs: TIMEOUT_MS, otherwise: () => `Not in time: ${what()}` });
 }
 
 /** Quantiles of what was seen until a time, epoch ms. */

@@ -11,6 +11,7 @@ import { createClient, RESP_TYPES } from "redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedisServer } from "../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
+import { until } from "../../support/until.ts";
 
 /** Damages a text; undefined removes it. */
 type Damage = (text: Buffer) => Buffer | undefined;
@@ -263,14 +264,6 @@ describe.each(Object.entries(BACKENDS))("on %s", (_name, open) => {
       return { status: response.status, json: JSON.parse(text) };
     } catch {
       throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`);
-    }
-  }
-
-  async function until(condition: () => Promise<unknown>): Promise<void> {
-    const end = performance.now() + 20_000;
-    while (!await condition()) {
-      if (performance.now() > end) throw new Error("It never became true");
-      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 

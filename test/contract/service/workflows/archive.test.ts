@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedisServer } from "../../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+import { until } from "../../../support/until.ts";
 
 const STORES: Record<string, () => Promise<{ flag: string; stop(): Promise<unknown> }>> = {
   async sqlite() {
@@ -77,14 +78,6 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
       (await call("GET", `/archived-workflows/${made.metadata.uid}`)).metadata
     );
     return made.metadata.uid;
-  }
-
-  async function until(condition: () => Promise<unknown>): Promise<void> {
-    const end = performance.now() + 20_000;
-    while (!await condition()) {
-      if (performance.now() > end) throw new Error("It never became true");
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
   }
 
   const names = (list: { items: { metadata: { name: string } }[] | null }) =>

@@ -8,6 +8,7 @@ import {
 import { runSluice } from "../../../support/sluice_cli.ts";
 import { startRedisServer } from "../../../support/redis_server.ts";
 import { type ServerProcess, startServer } from "../../../support/server_process.ts";
+import { until } from "../../../support/until.ts";
 
 const missing = databaseMissing("postgres");
 const PASSWORD = "hunter2-of-the-archive";
@@ -44,14 +45,6 @@ describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""
   async function metric(name: string): Promise<number> {
     const page = await (await fetch(`${server.url}/metrics`)).text();
     return Number(page.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ").at(-1));
-  }
-
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    const end = performance.now() + 45_000;
-    while (!await condition()) {
-      if (performance.now() > end) throw new Error("It never became true");
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
   }
 
   test(
