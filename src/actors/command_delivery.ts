@@ -17,8 +17,8 @@ import type { RemoteCalls } from "./remote_calls.ts";
 import { Moved, type Result } from "./result.ts";
 import type { QueuedCommand } from "./shard/actor_batch.ts";
 
-/** How long the sender of a command waits for the answer where it says nothing else, ms. */
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** How long the sender of a command waits for the answer, ms. After that it may still be applied. */
+const TIMEOUT_MS = 30_000;
 /** Longest wait before a fact is delivered again, ms. */
 const MAX_RETRY_MS = 5_000;
 
@@ -34,20 +34,19 @@ export interface DeliveryDeps {
 
 export class Delivery {
   readonly #deps: DeliveryDeps;
-  /** Of calls with the usual timeout. */
   readonly #deadlines: Deadlines;
   readonly #stop = new AbortController();
   #requests = 0;
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
-    this.#deadlines = new Deadlines(deps.clock, DEFAULT_TIMEOUT_MS);
+    this.#deadlines = new Deadlines(deps.clock, TIMEOUT_MS);
   }
 
   /** Sends a command. @param done hears the result, once */
   call(actor: ActorId, body: Json, options: ExecuteOptions, done: (result: Result) => void): void {
     const { clock, shards, calls, replica } = this.#deps;
-    const { idempotency, manifests, ifManifests, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    const { idempotency, manifests, ifManifests } = options;
     const shard = shards.shardOf(actor);
     const arrivedAt = clock.monotonic();
     let isOver = false;
@@ -58,14 +57,11 @@ export class Delivery {
       cancel();
       done(result);
     };
-    const onLate = () => {
+    const cancel = this.#deadlines.add(() => {
       forget?.();
       const text = "No answer in time; the request may still be done";
       finish({ ok: false, error: new Problem(ProblemCode.DeadlineExceeded, text) });
-    };
-    const cancel = timeoutMs === DEFAULT_TIMEOUT_MS
-      ? this.#deadlines.add(onLate, arrivedAt)
-      : clock.after(timeoutMs, onLate);
+    }, arrivedAt);
     const send = () => {
       if (ifManifests !== undefined) return finish({ ok: false, error: new ManifestsChanged() });
       const id = `${replica}/${++this.#requests}`;

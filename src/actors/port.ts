@@ -77,8 +77,6 @@ export interface ExecuteOptions {
    * it fails with `ManifestsChanged`; so it does where another replica owns the actor.
    */
   ifManifests?: Version | undefined;
-  /** @default {30_000} After that the answer is a Problem DeadlineExceeded; the command may still be applied. */
-  timeoutMs?: number;
 }
 
 /** What a replica says of itself. Older programs say nothing. */

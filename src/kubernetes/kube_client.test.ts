@@ -18,7 +18,6 @@ beforeAll(async () => {
     server: `http://127.0.0.1:${port}`,
     insecureSkipVerify: false,
     token: () => Promise.resolve(undefined),
-    namespace: "default",
   });
 });
 afterAll(() => {

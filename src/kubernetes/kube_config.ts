@@ -21,8 +21,6 @@ export interface KubeConfig {
   insecureSkipVerify: boolean;
   /** Bearer token of now; undefined when certificates speak. */
   token(): Promise<string | undefined>;
-  /** Namespace of the pod or the context. */
-  namespace: string;
 }
 
 /**
@@ -40,7 +38,6 @@ export async function loadKubeConfig(
     return {
       server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
       ca: await readFile(`${ACCOUNT_DIR}/ca.crt`, "utf8"),
-      namespace: (await readFile(`${ACCOUNT_DIR}/namespace`, "utf8")).trim(),
       insecureSkipVerify: false,
       token: fileToken(`${ACCOUNT_DIR}/token`),
     };
@@ -79,7 +76,6 @@ async function fromKubeconfig(
   const { token, tokenFile } = user;
   return {
     server: String(cluster["server"] ?? "").replace(/\/+$/, ""),
-    namespace: typeof context["namespace"] === "string" ? context["namespace"] : "default",
     insecureSkipVerify: cluster["insecure-skip-tls-verify"] === true,
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),

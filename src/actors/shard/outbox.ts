@@ -94,10 +94,6 @@ export class OutboxIndex {
   /** Rows of each actor: its only one, or all of them. Most have one. */
   readonly #byActor = new Map<ActorId, string | Set<string>>();
 
-  get size(): number {
-    return this.#rows.size;
-  }
-
   has(id: string): boolean {
     return this.#rows.has(id);
   }

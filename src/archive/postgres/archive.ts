@@ -31,7 +31,7 @@ import {
 import { unavailable } from "../../base/problem.ts";
 import { type ConnectionOptions, Connections } from "./connection.ts";
 import { createdCounts, dayCounts } from "./counts.ts";
-import { Fill, type FillProgress } from "./fill.ts";
+import { Fill } from "./fill.ts";
 import { ListWalk } from "./list.ts";
 import { ruleFilters, Values } from "./list_query.ts";
 import { loadRows, OWN, type Owner, putObjects } from "./objects.ts";
@@ -59,8 +59,6 @@ export interface PostgresArchiveOptions extends ConnectionOptions {
   indexedParameters?: readonly string[];
   /** Looks after rows of the reference in the background. @default {true} */
   looksAfterOthers?: boolean;
-  /** Told how far the rows of the reference are known. */
-  onFill?: (progress: FillProgress) => void;
 }
 
 /** Objects that one statement reads, if the page ends by their size. */
@@ -71,11 +69,10 @@ const MAX_EXAMINED = 5_000;
 const FILLING_MS = 100;
 const LOOKING_MS = 10_000;
 
-/** An archive, and how far it knows the rows that the reference has written. */
+/** An archive that also shows rows which the reference has written. */
 export interface PostgresArchive extends Archive {
   /** Brings in all rows of the reference now. */
   fill(): Promise<void>;
-  fillProgress(): Promise<FillProgress>;
 }
 
 /** Opens the archive of a database. Nothing is sent before the first call, which makes the tables that are missing. */
@@ -90,7 +87,6 @@ interface Ready {
 
 class Adapter implements PostgresArchive {
   readonly #connections: Connections;
-  readonly #options: PostgresArchiveOptions;
   /** Name of the cluster, and the instance id. */
   readonly #owner: Owner;
   readonly #indexedParameters: ReadonlySet<string>;
@@ -100,7 +96,6 @@ class Adapter implements PostgresArchive {
 
   constructor(options: PostgresArchiveOptions) {
     this.#connections = new Connections(options);
-    this.#options = options;
     this.#owner = [options.clusterName ?? "default", options.instanceId ?? ""];
     this.#indexedParameters = new Set(options.indexedParameters);
     if (options.looksAfterOthers !== false) this.#lookAgain(0);
@@ -364,10 +359,6 @@ class Adapter implements PostgresArchive {
     }
   }
 
-  async fillProgress(): Promise<FillProgress> {
-    return await (await this.#prepared()).fill.progress();
-  }
-
   #lookAgain(ms: number): void {
     if (this.#isClosing) return;
     this.#timer = setTimeout(() => {
@@ -381,15 +372,14 @@ class Adapter implements PostgresArchive {
   async #look(): Promise<number> {
     const { fill } = await this.#prepared();
     if (!await fill.leads()) return LOOKING_MS;
-    const before = await fill.progress();
+    const before = await fill.rounds();
     await fill.recent();
     for (let steps = 0; steps < 10 && !this.#isClosing; steps++) {
-      if (await fill.sweep() || before.rounds > 0) break;
+      if (await fill.sweep() || before > 0) break;
     }
-    const progress = await fill.progress();
-    this.#options.onFill?.(progress);
+    const rounds = await fill.rounds();
     if (this.#isClosing) await fill.resign();
-    return progress.rounds === 0 ? FILLING_MS : LOOKING_MS;
+    return rounds === 0 ? FILLING_MS : LOOKING_MS;
   }
 }
 

@@ -20,16 +20,6 @@ const OVERLAP_SECONDS = 300;
 /** How long a replica leads without telling so again, seconds. */
 const LEADS_SECONDS = 60;
 
-/** What of the archive's rows the tables know. */
-export interface FillProgress {
-  /** Rows that the present round has looked at. */
-  rows: number;
-  /** About how many there are, from the statistics of PostgreSQL. */
-  estimate: number;
-  /** How many rounds are done. As long as there is none, lists do not have all rows of the reference yet. */
-  rounds: number;
-}
-
 export class Fill {
   readonly #connections: Connections;
   readonly #scope: number;
@@ -49,18 +39,13 @@ export class Fill {
     this.#indexedParameters = indexedParameters;
   }
 
-  async progress(): Promise<FillProgress> {
+  /** How many rounds are done. As long as there is none, lists do not have all rows of the reference yet. */
+  async rounds(): Promise<number> {
     const [row] = await this.#connections.query(
-      `select swept_rows::text, sweeps::text, (select greatest(reltuples, 0)::bigint::text from pg_class
-         where oid = 'argo_archived_workflows'::regclass) as estimate
-       from sluice_archive_scope where id = $1::int`,
+      "select sweeps::text from sluice_archive_scope where id = $1::int",
       [String(this.#scope)],
     );
-    return {
-      rows: Number(row?.["swept_rows"]),
-      estimate: Number(row?.["estimate"]),
-      rounds: Number(row?.["sweeps"]),
-    };
+    return Number(row?.["sweeps"]);
   }
 
   /** Tells whether this replica looks after the rows; another one may take over after a while. */

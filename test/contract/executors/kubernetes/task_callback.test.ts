@@ -46,7 +46,6 @@ beforeAll(async () => {
     server: api.url,
     insecureSkipVerify: false,
     token: () => Promise.resolve(undefined),
-    namespace: "default",
   });
   const call = client.call.bind(client);
   client.call = (request) => {

@@ -43,7 +43,6 @@ beforeAll(async () => {
     server: api.url,
     insecureSkipVerify: false,
     token: () => Promise.resolve(undefined),
-    namespace: "default",
   });
   executor = openExecutor(deployment.memory);
 });
