@@ -3,7 +3,7 @@
  * shard's mailbox.
  */
 import type { Json } from "../base/json.ts";
-import { Problem, ProblemCode } from "../base/problem.ts";
+import { isProblem, Problem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
@@ -101,7 +101,7 @@ export class Delivery {
   async #deliverAgain(id: string, actor: ActorId, body: Json, error: unknown): Promise<void> {
     const { log, shards, calls } = this.#deps;
     if (error instanceof Moved) return await calls.post(shards.shardOf(actor), { id, actor, body });
-    if (error instanceof Problem && error.code === ProblemCode.Unavailable) throw error;
+    if (isProblem(error, ProblemCode.Unavailable)) throw error;
     log.warn({ actor, command: typeOf(body), err: error }, "command refused");
   }
 

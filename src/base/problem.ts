@@ -81,6 +81,11 @@ export class Problem extends Error {
   }
 }
 
+/** Tells whether an error is a refusal with this code. */
+export function isProblem(error: unknown, code: ProblemCode): error is Problem {
+  return error instanceof Problem && error.code === code;
+}
+
 /** A refusal of what a request says: status 400. */
 export function invalid(message: string): Problem {
   return new Problem(ProblemCode.InvalidArgument, message);

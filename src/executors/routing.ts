@@ -2,7 +2,7 @@
  * Several executors as one: each task goes to the first that runs its kind of template. What none can run fails with a
  * message that says which executor could.
  */
-import { notFound, Problem, ProblemCode } from "../base/problem.ts";
+import { isProblem, notFound, ProblemCode } from "../base/problem.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "./port.ts";
 
@@ -70,7 +70,7 @@ export class RoutingExecutor implements Executor {
         yield* executor.logs(task, query);
         return;
       } catch (error) {
-        if (!(error instanceof Problem && error.code === ProblemCode.NotFound)) throw error;
+        if (!isProblem(error, ProblemCode.NotFound)) throw error;
       }
     }
     throw notFound(`Logs of pod "${task.podName}" are not kept any more, or it has not started`);

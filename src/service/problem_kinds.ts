@@ -1,5 +1,5 @@
 /** Kinds of refusals that callers handle instead of passing them on. */
-import { Problem, ProblemCode } from "../base/problem.ts";
+import { isProblem, Problem, ProblemCode } from "../base/problem.ts";
 
 /** Tells whether an error may be over at the next attempt: the store or another replica can't be reached. */
 export function isTransient(error: unknown): boolean {
@@ -9,12 +9,12 @@ export function isTransient(error: unknown): boolean {
 
 /** Tells whether an error says that something does not exist. */
 export function isNotFound(error: unknown): boolean {
-  return error instanceof Problem && error.code === ProblemCode.NotFound;
+  return isProblem(error, ProblemCode.NotFound);
 }
 
 /** Tells whether an error says that a workflow does not exist any more, though perhaps another one of its name does. */
 export function isGone(error: unknown): boolean {
-  return isNotFound(error) || (error instanceof Problem && error.code === ProblemCode.Aborted);
+  return isNotFound(error) || isProblem(error, ProblemCode.Aborted);
 }
 
 /** For `catch`: something that does not exist is undefined. */

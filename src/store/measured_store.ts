@@ -1,5 +1,5 @@
 /** Measures the calls of a store: how long each takes, and how many find the store in trouble. */
-import { Problem, ProblemCode } from "../base/problem.ts";
+import { isProblem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import type { Store } from "./port.ts";
@@ -65,7 +65,7 @@ export function measureStore(
       const observe = () => seconds.observe((clock.monotonic() - startedAt) / 1_000, labels);
       result.then(observe, (error: unknown) => {
         observe();
-        if (isTrouble(error)) troubles.inc(labels);
+        if (isProblem(error, ProblemCode.Unavailable)) troubles.inc(labels);
       });
       return result;
     };
@@ -80,9 +80,4 @@ export function measureStore(
     outer[part] = calls;
   }
   return outer as unknown as Store;
-}
-
-/** Tells whether the store was in trouble. What it refuses because of what was asked for is not. */
-function isTrouble(error: unknown): boolean {
-  return error instanceof Problem && error.code === ProblemCode.Unavailable;
 }

@@ -3,7 +3,7 @@
  * writes (a replica renews its leases about every second) and from small writes of its own: one a minute, and one every
  * two seconds while writes are refused, to notice when they are accepted again.
  */
-import { Problem, ProblemCode } from "../base/problem.ts";
+import { isProblem, Problem, ProblemCode } from "../base/problem.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
@@ -143,6 +143,6 @@ function withHeardWrites(inner: Store, watch: RefusalWatch): Store {
 
 /** Tells whether the store was unable to write. A refusal of what was asked for is not trouble. */
 function isRefusal(error: unknown): error is Problem {
-  return error instanceof Problem && error.code === ProblemCode.Unavailable &&
+  return isProblem(error, ProblemCode.Unavailable) &&
     error.cause !== undefined;
 }

@@ -2,7 +2,7 @@
  * Writes the commits of one ownership of a shard, each exactly once. Every commit carries a mark, and must find the mark of
  * the one before it. So when the store does not answer, the mark tells later whether the commit was written.
  */
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, ProblemCode } from "../../base/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Histogram } from "../../platform/metrics.ts";
@@ -64,7 +64,7 @@ export class Committer {
         this.#mark = mark;
         return result;
       } catch (cause) {
-        if (!isTrouble(cause)) throw cause;
+        if (!isProblem(cause, ProblemCode.Unavailable)) throw cause;
         this.#isDoubtful = true;
         await pause(attempt, cause);
       }
@@ -86,8 +86,4 @@ export class Committer {
     }));
     return { versions };
   }
-}
-
-function isTrouble(cause: unknown): boolean {
-  return cause instanceof Problem && cause.code === ProblemCode.Unavailable;
 }

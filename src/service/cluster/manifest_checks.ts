@@ -5,7 +5,7 @@
  */
 import { unrestrictedCaller } from "../../auth/caller.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, ProblemCode } from "../../base/problem.ts";
 import {
   asObject,
   type ClusterKind,
@@ -115,7 +115,7 @@ export class ManifestChecks {
       await validateManifest(this.#deps, SERVER, { kind, manifest } as CheckedManifest, namespace);
       return undefined;
     } catch (error) {
-      const isTrouble = error instanceof Problem && error.code === ProblemCode.Unavailable;
+      const isTrouble = isProblem(error, ProblemCode.Unavailable);
       if (isTrouble || !(error instanceof Error)) throw error;
       return error.message;
     }

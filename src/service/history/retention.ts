@@ -7,7 +7,7 @@ import { governs, parseRetention, type RetentionPolicy, ruleAt } from "../../arc
 import type { Caller } from "../../auth/port.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
 import { requireAccess } from "../access.ts";
 import type { History, ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -142,15 +142,11 @@ async function removeAll(deps: ServiceDeps, { archive }: History, entries: Archi
         .catch(undefinedWhenNotFound)
         .catch((error: unknown) => {
           // One that cannot be read leaves nothing that could be found.
-          if (!isUnreadableProblem(error)) throw error;
+          if (!isProblem(error, ProblemCode.FailedPrecondition)) throw error;
           return archive.remove([entry.uid]);
         });
     }));
   }
-}
-
-function isUnreadableProblem(error: unknown): boolean {
-  return error instanceof Problem && error.code === ProblemCode.FailedPrecondition;
 }
 
 function writeCursor(cursor: Cursor): string {

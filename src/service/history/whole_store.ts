@@ -10,7 +10,7 @@ import type {
   ArchiveQuery,
 } from "../../archive/port.ts";
 import { archivedActorId, isArchivedActor } from "../../actors/actor_ids.ts";
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, ProblemCode } from "../../base/problem.ts";
 import { isCompleted } from "../../engine/records.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
@@ -148,7 +148,7 @@ class OneList {
     try {
       archived = await this.#archived(query, { ...wanted, ...(after && { after }) }, live);
     } catch (cause) {
-      if (!(cause instanceof Problem) || cause.code !== ProblemCode.Unavailable) throw cause;
+      if (!isProblem(cause, ProblemCode.Unavailable)) throw cause;
       this.#options.onArchiveAway?.(cause);
       return { ...page, items: live.items.map(({ item }) => item), isWithoutArchive: true };
     }

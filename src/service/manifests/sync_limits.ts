@@ -1,7 +1,7 @@
 /** Limits of semaphores, kept in config maps. Those of the reference's database are in a config map of the server's own. */
 import { unrestrictedCaller } from "../../auth/caller.ts";
 import type { Access, Caller, Verb } from "../../auth/port.ts";
-import { invalid, notFound, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, isProblem, notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { type ConfigMap, DATABASE_LIMITS, ManifestKind } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -57,7 +57,7 @@ export async function createSyncLimit(
       });
       return answer(ref, limit);
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== ProblemCode.AlreadyExists) throw error;
+      if (!isProblem(error, ProblemCode.AlreadyExists)) throw error;
     }
   }
   await change(deps, ref, (data) => {

@@ -1,7 +1,7 @@
 /** What users do with a workflow that exists: suspend, resume, stop, terminate, set, retry, delete. */
 import type { Caller, Verb } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
 import type { ControlRequest, User } from "../../engine/command.ts";
 import type { ExecuteOptions, WorkflowCommand } from "../../actors/port.ts";
 import { Turns } from "../../platform/turns.ts";
@@ -133,7 +133,7 @@ async function orRestored(
         );
       } catch (refusal) {
         // It is there again: somebody was faster.
-        if (!isAlreadyThere(refusal) || chase === MAX_CHASES) throw refusal;
+        if (!isProblem(refusal, ProblemCode.AlreadyExists) || chase === MAX_CHASES) throw refusal;
       }
     }
     try {
@@ -142,10 +142,6 @@ async function orRestored(
       error = next;
     }
   }
-}
-
-function isAlreadyThere(error: unknown): boolean {
-  return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
 }
 
 /** The rights that the reference asks for: stop and terminate are patches, unless a stop selects nodes. */

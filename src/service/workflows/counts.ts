@@ -4,7 +4,7 @@
  */
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
 import { type LabelTerm, matchesLabels } from "../../expr/selectors/label_selector.ts";
 import { type Naming, phaseLabel } from "../../spec/naming.ts";
 import type { IndexEntry, ListQuery, Store } from "../../store/port.ts";
@@ -69,7 +69,7 @@ async function fromIndexes(
   try {
     return await fromBoth(deps, query, bars, now);
   } catch (error) {
-    const isAway = error instanceof Problem && error.code === ProblemCode.Unavailable;
+    const isAway = isProblem(error, ProblemCode.Unavailable);
     if (!isAway || history === undefined) throw error;
     const { history: _history, ...rest } = deps;
     const counts = await fromBoth({ ...rest, store: history.live }, query, bars, now);

@@ -1,7 +1,7 @@
 /** Creating workflows from a manifest, with name, uid and creator. */
 import type { ExecuteOptions, WorkflowCommand } from "../../actors/port.ts";
 import type { Caller } from "../../auth/port.ts";
-import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { nextTurn } from "../../platform/clock.ts";
@@ -161,7 +161,7 @@ export async function storeWorkflow(
       options.ifManifests = toFind instanceof Promise ? await toFind : toFind;
       return await deps.host.execute(namespace, name, command, options);
     } catch (error) {
-      if (!isNameTaken(error) || given !== "") throw error;
+      if (!isProblem(error, ProblemCode.AlreadyExists) || given !== "") throw error;
       if (attempt === NAME_ATTEMPTS) throw objectExists(deps, WORKFLOW, name, true);
     }
   }
@@ -199,8 +199,4 @@ async function dryRun(
     throw objectExists(deps, WORKFLOW, name);
   }
   return workflow;
-}
-
-function isNameTaken(error: unknown): boolean {
-  return error instanceof Problem && error.code === ProblemCode.AlreadyExists;
 }

@@ -1,6 +1,6 @@
 /** Workflows that wait since a program stored them that had no index of waits. */
 import type { WorkflowHost } from "../../actors/port.ts";
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, ProblemCode } from "../../base/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { ListPage, Store } from "../../store/port.ts";
@@ -67,7 +67,7 @@ export class OlderWaits {
       await this.#deps.host.execute(namespace, name, { type: "reindex" });
     } catch (error) {
       // It is gone meanwhile.
-      if (!(error instanceof Problem) || error.code !== ProblemCode.NotFound) throw error;
+      if (!isProblem(error, ProblemCode.NotFound)) throw error;
     }
   }
 }

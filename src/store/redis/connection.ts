@@ -101,6 +101,21 @@ function clientOptions({ address, timeoutMs }: RedisConnectionOptions) {
 /** We have timeouts of our own: those of the client don't cover commands that were already sent. */
 const NO_TIMEOUT = { timeout: 0 };
 
+/** Waits until a client is connected. One that is not in time is destroyed. */
+async function opened(
+  opening: Promise<unknown>,
+  timeoutMs: number,
+  destroy: () => void,
+): Promise<void> {
+  try {
+    await bounded(opening, timeoutMs);
+  } catch (error) {
+    opening.catch(() => {});
+    destroy();
+    throw error;
+  }
+}
+
 async function connectSingle(
   options: RedisConnectionOptions,
   onTrouble: (error: unknown) => void,
@@ -119,14 +134,7 @@ async function connectSingle(
   const destroy = () => {
     for (const one of [client, subscriber]) if (one.isOpen) one.destroy();
   };
-  const opening = Promise.all([client.connect(), subscriber.connect()]);
-  try {
-    await bounded(opening, options.timeoutMs);
-  } catch (error) {
-    opening.catch(() => {});
-    destroy();
-    throw error;
-  }
+  await opened(Promise.all([client.connect(), subscriber.connect()]), options.timeoutMs, destroy);
   return {
     send: (_key, args, more) => client.sendCommand(args, more),
     masters: () => Promise.resolve([(args) => client.sendCommand(args)]),
@@ -163,14 +171,7 @@ async function connectSentinel(
   sentinel.on("error", onTrouble);
   sentinel.on("client-error", onTrouble);
   sentinel.on("topology-change", options.onReconnect);
-  const opening = sentinel.connect();
-  try {
-    await bounded(opening, timeoutMs);
-  } catch (error) {
-    opening.catch(() => {});
-    sentinel.destroy();
-    throw error;
-  }
+  await opened(sentinel.connect(), timeoutMs, () => sentinel.destroy());
   return {
     send: (_key, args, more) => sentinel.sendCommand(false, args, more),
     masters: () => Promise.resolve([(args) => sentinel.sendCommand(false, args)]),
@@ -196,14 +197,7 @@ async function connectCluster(
   cluster.on("error", onTrouble);
   cluster.on("node-error", onTrouble);
   cluster.on("node-ready", options.onReconnect);
-  const opening = cluster.connect();
-  try {
-    await bounded(opening, options.timeoutMs);
-  } catch (error) {
-    opening.catch(() => {});
-    cluster.destroy();
-    throw error;
-  }
+  await opened(cluster.connect(), options.timeoutMs, () => cluster.destroy());
   return {
     send: (key, args, more) => cluster.sendCommand(key, false, args, more),
     masters: () =>

@@ -5,7 +5,7 @@
  * On a cluster the versions are the clocks of several servers: there the order between shards is only as good as those
  * clocks, and a watch that resumes may miss a change of a server whose clock is behind.
  */
-import { Problem, ProblemCode } from "../../../base/problem.ts";
+import { isProblem, ProblemCode } from "../../../base/problem.ts";
 import type { Change, QueryStore } from "../../port.ts";
 import type { Version } from "../../version.ts";
 import { parseVersion } from "../../watch_feed.ts";
@@ -84,7 +84,7 @@ export class RedisWatch implements Pick<QueryStore, "watch" | "changes" | "histo
       // Nothing up to now, so nothing up to where the shared reader began.
       return { entries, upTo: floor };
     } catch (error) {
-      if (error instanceof Problem && error.code === ProblemCode.Unavailable) return undefined;
+      if (isProblem(error, ProblemCode.Unavailable)) return undefined;
       throw error;
     }
   }
