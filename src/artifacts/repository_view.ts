@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /**
  * A repository as the workflows of one namespace see it: below the prefix of the deployment, and without the keys of other
  * namespaces. Every access to a repository goes through this.
@@ -30,17 +31,14 @@ export class RepositoryView implements ObjectStore {
   }
 
   /** Checks a key. Rejects with PermissionDenied when it is not seen. */
-  // deno-lint-ignore require-await -- so that a refusal is a rejection
   async check(key: string): Promise<void> {
     this.#own(key);
   }
 
-  // deno-lint-ignore require-await -- so that a refusal is a rejection
   async read(key: string): Promise<StoredObject | undefined> {
     return this.#objects.read(this.#own(key));
   }
 
-  // deno-lint-ignore require-await -- so that a refusal is a rejection
   async write(key: string, body: Readable): Promise<void> {
     return this.#objects.write(this.#own(key), body);
   }
@@ -56,7 +54,6 @@ export class RepositoryView implements ObjectStore {
     }
   }
 
-  // deno-lint-ignore require-await -- so that a refusal is a rejection
   async remove(key: string): Promise<void> {
     return this.#objects.remove(this.#own(key));
   }

@@ -352,9 +352,9 @@ export class ShardWorker {
     }
     const waitMs = Math.min(2_000, 50 * 2 ** Math.min(attempt, 6)) * (0.5 + ids.fraction());
     // The slot is free meanwhile: the parts of the store that other shards use may be well.
-    slots.leave(String(this.shard));
+    slots.leave(this.#name);
     await clock.sleep(waitMs, this.#abort.signal);
-    await slots.enter(String(this.shard));
+    await slots.enter(this.#name);
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     const now = clock.monotonic();
     const error = unavailable("The store does not answer; the request may still be done");

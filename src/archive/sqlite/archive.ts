@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /**
  * The archive in a SQLite file of its own, which one process has open. Objects are compressed off the event loop, and
  * large ones are written before the rows that name them, so that no transaction takes long.
@@ -208,7 +209,6 @@ class SqliteArchive implements Archive {
     return { ...workflow, object: await unpackObject(stored, withoutNodes === true) };
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async editions(uids: readonly string[]): Promise<Map<string, number>> {
     checkCount("uids", uids.length, MAX_UIDS);
     const rows = this.#file.all(
@@ -232,7 +232,6 @@ class SqliteArchive implements Archive {
     }
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async expired(rule: RetentionRule, limit: number, after?: ExpiryPosition): Promise<ExpiredPage> {
     checkCount("rows", limit, MAX_LIMIT);
     const phase = rule.phases?.length === 1 ? rule.phases[0] : undefined;
@@ -259,7 +258,6 @@ class SqliteArchive implements Archive {
     return { items, next: expiryOf(entryOf(last)) };
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async labelKeys(namespace: string | undefined, limit: number): Promise<string[]> {
     // From key to key, however many values each has.
     const next = "SELECT min(key) FROM term WHERE kind = 'l' AND namespace = ?1 AND key >";
@@ -272,7 +270,6 @@ class SqliteArchive implements Archive {
     ).map(({ key }) => String(key));
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async labelValues(namespace: string | undefined, key: string, limit: number): Promise<string[]> {
     return this.#file.all(
       "SELECT value FROM term WHERE kind = 'l' AND namespace = ? AND key = ? ORDER BY value LIMIT ?",
@@ -282,7 +279,6 @@ class SqliteArchive implements Archive {
     ).map(({ value }) => String(value));
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async dayCounts(
     from: string,
     to: string,
@@ -309,7 +305,6 @@ class SqliteArchive implements Archive {
     }));
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async createdCounts(bounds: readonly number[], namespace = ""): Promise<CreatedCounts> {
     const phases: Record<string, number[]> = {};
     const spans = bounds.length - 1;
@@ -352,7 +347,6 @@ class SqliteArchive implements Archive {
     });
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async notedLive(limit: number, after = ""): Promise<ArchivedEntry[]> {
     checkCount("rows", limit, MAX_LIMIT);
     return this.#file.all(
@@ -363,7 +357,6 @@ class SqliteArchive implements Archive {
     ).map(entryOf);
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   async ping(): Promise<void> {
     this.#file.get("SELECT 1");
   }

@@ -195,8 +195,6 @@ async function dryRun(
     limit: 1,
     parts: [],
   });
-  if (taken !== undefined) {
-    throw objectExists(deps, WORKFLOW, name);
-  }
+  if (taken !== undefined) throw objectExists(deps, WORKFLOW, name);
   return workflow;
 }

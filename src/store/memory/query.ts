@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** Lists and watches of the memory adapter. */
 import {
   comparePositions,
@@ -33,7 +34,6 @@ export class MemoryQuery implements QueryStore {
     };
   }
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly list: QueryStore["list"] = async (query) => {
     const all = this.#listedAfter(parseContinue(query.continue), query);
     const found = all.filter(({ index }) => matchesEntry(index, query));
@@ -52,7 +52,6 @@ export class MemoryQuery implements QueryStore {
     };
   };
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly count: QueryStore["count"] = async (of, bounds) => {
     const query = countedQuery(of);
     const times = this.#listedAfter(undefined, query)
@@ -118,11 +117,9 @@ export class MemoryQuery implements QueryStore {
   readonly watch: QueryStore["watch"] = (after, signal) =>
     watchFeed(this.#feed, after ?? String(this.#state.version), signal);
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly changes: QueryStore["changes"] = async (after) =>
     readFeed(this.#state, parseVersion(after), FEED_BATCH);
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly history: QueryStore["history"] = async (_shard, id, after) =>
     readFeed(this.#state, parseVersion(after), Infinity).filter((change) => change.id === id);
 }

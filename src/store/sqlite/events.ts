@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** The event queue and the delivery records of the SQLite adapter. */
 import {
   comparePositions,
@@ -218,10 +219,8 @@ export class SqliteEvents implements EventStore {
     });
   };
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly depth: EventStore["depth"] = async () => this.#depth();
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly oldest: EventStore["oldest"] = async () => {
     // Along the index of records: a row of the queue holds the text of its event before the time.
     const sql =
@@ -232,7 +231,6 @@ export class SqliteEvents implements EventStore {
     return times.length === 0 ? undefined : Math.min(...times);
   };
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly deliveries: EventStore["deliveries"] = async ({ namespace, state, limit, ...query }) => {
     const after = parseContinue(query.continue);
     // An index of all namespaces would cost every event something.
@@ -292,7 +290,6 @@ export class SqliteEvents implements EventStore {
     return row && readDelivery(String(row["record"]), { id, namespace, receivedAt });
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly delivery: EventStore["delivery"] = async (namespace, id) => {
     const record = this.#record(id);
     return record?.namespace === namespace ? record : undefined;

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** Stored manifests of the SQLite adapter. */
 import { defined } from "../../base/defined.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
@@ -31,7 +32,6 @@ export class SqliteManifests implements ManifestStore {
     this.#bounds = bounds;
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly get: ManifestStore["get"] = async (kind, namespace, name) =>
     this.#find(kind, namespace, name);
 
@@ -41,7 +41,6 @@ export class SqliteManifests implements ManifestStore {
     return row && manifestOf(row);
   }
 
-  // deno-lint-ignore require-await -- so that refusals are rejections
   readonly list: ManifestStore["list"] = async (kind, query) => {
     const after = parseManifestContinue(query.continue)?.split("\0") ?? ["", ""];
     const items: StoredManifest[] = [];

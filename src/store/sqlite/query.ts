@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /**
  * Lists and watches of the SQLite adapter. A list walks the terms that cover the query with the fewest entries near its
  * beginning, newest first, and examines entries until the page is full.
@@ -143,7 +144,6 @@ export class SqliteQuery implements QueryStore {
     return String(this.#database.counter("version"));
   }
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly findByUid: QueryStore["findByUid"] = async (uid) => {
     const row = this.#database.get("SELECT id FROM actor WHERE uid = ?", uid);
     return row && String(row["id"]);
@@ -154,11 +154,9 @@ export class SqliteQuery implements QueryStore {
   readonly watch: QueryStore["watch"] = (after, signal) =>
     watchFeed(this.#feed, after ?? this.#latestVersion(), signal);
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly changes: QueryStore["changes"] = async (after) =>
     readFeed(this.#database, this.#readChange, parseVersion(after), FEED_BATCH);
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly history: QueryStore["history"] = async (_shard, id, after) =>
     readHistory(this.#database, this.#readChange, parseVersion(after), id);
 }

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** Mailboxes, commits and actors of the SQLite adapter. */
 import type { Json } from "../../base/json.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
@@ -79,7 +80,6 @@ export class SqliteShards implements ShardStore {
     return { versions };
   };
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly loadShard: ShardStore["loadShard"] = async (shard, maxTimers = -1) => {
     const database = this.#database;
     const cursor = database.get("SELECT cursor FROM shard WHERE shard = ?", shard)?.["cursor"];
@@ -108,14 +108,12 @@ export class SqliteShards implements ShardStore {
     return whole && { id, version: whole.version, parts: whole.parts };
   };
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly readRemains: ShardStore["readRemains"] = async (_shard, name, cursor, max) =>
     readRemains(this.#database, name, cursor, max);
 
   readonly dropRemains: ShardStore["dropRemains"] = (_shard, name) =>
     dropRemains(this.#database, name);
 
-  // deno-lint-ignore require-await -- so that trouble is a rejection
   readonly findAnswers: ShardStore["findAnswers"] = async (shard, keys) => {
     const sql = "SELECT * FROM answer WHERE shard = ? AND key = ? AND expires_at > ?";
     const found: Record<string, Answer> = {};

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /**
  * The embedded store: one SQLite database in a folder that only one process has open. Waiters are woken inside the
  * process; nothing is polled. Opening the folder voids the leases of the process that had it before.
@@ -74,7 +75,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     manifests: new SqliteManifests(database, wakeups, { feedLength, feedSize }),
     events: new SqliteEvents(database, wakeups, now),
     blobs: createBlobs(database),
-    // deno-lint-ignore require-await -- so that trouble is a rejection
     async ping() {
       database.get("SELECT 1");
     },
@@ -119,7 +119,6 @@ function createMembership(database: SqliteDatabase, now: () => number): Membersh
         database.run("DELETE FROM replica WHERE name = ?", replica);
         database.run("UPDATE shard SET owner = NULL WHERE owner = ?", replica);
       }),
-    // deno-lint-ignore require-await -- so that trouble is a rejection
     async replicas() {
       return replicas();
     },
@@ -176,7 +175,6 @@ function createBlobs(database: SqliteDatabase): BlobStore {
         database.run("INSERT OR REPLACE INTO blob VALUES (?, ?, ?)", key, size, piece);
       });
     },
-    // deno-lint-ignore require-await -- so that trouble is a rejection
     async getBlob(key) {
       const rows = database.all("SELECT piece FROM blob WHERE key = ? ORDER BY start", key);
       if (rows.length === 0) return undefined;
