@@ -11,14 +11,13 @@ export interface WaitingStep {
   nodeId: string;
 }
 
-/** Calls that resume a waiting step, or make it fail. @param server address of the server, without a slash at its end */
-export function curlFor(
-  action: "resume" | "stop",
+/** The call that resumes a waiting step. @param server address of the server, without a slash at its end */
+export function resumeCall(
   { namespace, workflow, nodeId }: WaitingStep,
   { server, hasLogin }: { server: string; hasLogin: boolean },
 ): string {
   const url = `${server}/api/v1/workflows/${encodeURIComponent(namespace)}/` +
-    `${encodeURIComponent(workflow)}/${action}`;
+    `${encodeURIComponent(workflow)}/resume`;
   const body = JSON.stringify({ nodeFieldSelector: `id=${nodeId}` });
   return [
     `curl -X PUT ${shellWord(url)}`,

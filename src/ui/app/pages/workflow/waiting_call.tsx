@@ -6,7 +6,7 @@ import { type CallbackUrl, makeCallbackUrl, type Ref } from "../../data/actions.
 import { ROOT } from "../../data/root.ts";
 import { session } from "../../data/session.ts";
 import { useStore } from "../../data/use_store.ts";
-import { curlFor, shellWord } from "../../model/curl.ts";
+import { resumeCall, shellWord } from "../../model/curl.ts";
 import { absoluteText } from "../../model/times.ts";
 import { CopyButton } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -25,7 +25,7 @@ export function WaitingCall({ workflow, node, isAllowed }: WaitingCallProps): JS
   return (
     <details class="curl">
       <summary>{TEXTS.wait.call}</summary>
-      <Command text={curlFor("resume", step, server)} />
+      <Command text={resumeCall(step, server)} />
       {isAllowed && <CallbackCall key={node.id} workflow={workflow} node={node} />}
     </details>
   );
