@@ -9,7 +9,6 @@
  * there, with its objects, and the processor time that it takes. It fails if p99 of the large archive exceeds the bound of the query, or if this process holds
  * more memory than with few rows. POSTGRES=url names a database, which it fills if it is empty, and keeps.
  */
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { openPostgresArchive } from "../src/archive/postgres/archive.ts";
 import type { Archive, ArchivePosition, ArchiveQuery } from "../src/archive/port.ts";
@@ -17,6 +16,7 @@ import { openDatabase } from "../src/cli/migrate/sql.ts";
 import { parseLabelSelector } from "../src/expr/selectors/label_selector.ts";
 import { type DatabaseServer, startDatabase } from "../test/support/database_server.ts";
 import { createReferenceTables } from "../test/support/reference_archive.ts";
+import { processorMs } from "../test/support/used_processor.ts";
 
 const ROWS = Number(process.env["ROWS"] ?? 2_000_000);
 const REQUESTS = Number(process.env["REQUESTS"] ?? 200);
@@ -25,8 +25,6 @@ const LIMIT = 50;
 const START = Date.UTC(2026, 0, 1);
 /** Rows of one statement. */
 const BATCH = 100_000;
-/** Clock ticks of /proc are 10 ms. */
-const TICK_MS = 10;
 const MIB = 2 ** 20;
 const MAX_MORE_MIB = 32;
 
@@ -146,14 +144,13 @@ const LAST: ArchivePosition = { createdAt: START + 20_000, place: "", uid: "" };
 /** Processor time of this process and of its connection's server process, ms; of this process alone if that is elsewhere. */
 function cpuMs(backend: string): number {
   const { user, system } = process.cpuUsage();
-  let ticks = 0;
+  let backendMs = 0;
   try {
-    const fields = readFileSync(`/proc/${backend}/stat`, "utf8").replace(/.*\) /s, "").split(" ");
-    ticks = Number(fields[11]) + Number(fields[12]);
+    backendMs = processorMs(Number(backend));
   } catch {
     // On another machine.
   }
-  return (user + system) / 1_000 + ticks * TICK_MS;
+  return (user + system) / 1_000 + backendMs;
 }
 
 async function measure(

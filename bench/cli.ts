@@ -14,7 +14,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { nodeFolder, packOnce } from "../test/support/packed.ts";
 import { startServer } from "../test/support/server_process.ts";
-import { quantile } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 /** How much later than the empty program `list` may end, ms. */
 const BAR_MS = 300;

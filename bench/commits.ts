@@ -14,7 +14,7 @@ import process from "node:process";
 import { createClient } from "redis";
 import { type RedisServer, startRedisServer } from "../test/support/redis_server.ts";
 import type { CommitCost } from "./support/commit_side.ts";
-import { quantile } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 interface CommitSide {
   folder: string;

@@ -11,7 +11,8 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import { startFlags } from "../test/support/start_flags.ts";
-import { each, idle, quantile, type Send, type Side, startSide } from "./support/side.ts";
+import { each, idle, type Send, type Side, startSide } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const WAIT = { name: "wait", inputs: { parameters: [{ name: "uuid" }] }, suspend: {} };
 const SPEC = {

@@ -12,7 +12,8 @@ import { startFlags } from "../test/support/start_flags.ts";
 import { type Cost, line, measure, startSteps, storeTemplate, total } from "./support/core_load.ts";
 import { partsOfProfile, recordProfile } from "./support/profile.ts";
 import { freePort } from "../test/support/free_port.ts";
-import { quantile, type Side, startSide } from "./support/side.ts";
+import { type Side, startSide } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 async function main(argv: string[]): Promise<void> {
   const option = (name: string, byDefault: number) => {

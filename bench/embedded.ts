@@ -14,7 +14,8 @@ import { startFlags } from "../test/support/start_flags.ts";
 import { type Cost, line, measure, startSteps, storeTemplate, total } from "./support/core_load.ts";
 import { partsOfProfile, recordProfile } from "./support/profile.ts";
 import { freePort } from "../test/support/free_port.ts";
-import { quantile, type Side, startSide } from "./support/side.ts";
+import { type Side, startSide } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 /** Jobs that are made at once to fill a store. */
 const FILL = 1_000;

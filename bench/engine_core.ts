@@ -20,6 +20,7 @@ import type { WorkflowState } from "../src/engine/state.ts";
 import { viewWorkflow } from "../src/engine/view.ts";
 import type { Workflow, WorkflowTemplate } from "../src/spec/manifest.ts";
 import { coreTemplate } from "./support/core_job.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 /** Jobs that are at the same phase at the same time. */
 const JOBS = 500;
@@ -153,12 +154,11 @@ const print = (name: string, { median, least, bytes }: typeof sum) =>
   );
 for (const phase of results[0]?.keys() ?? []) {
   const all = results.map((costs) => costs.get(phase) ?? { us: 0, bytes: 0 });
-  const sorted = (member: "us" | "bytes") => all.map((cost) => cost[member]).sort((a, b) => a - b);
-  const middle = (values: number[]) => values[Math.floor(values.length / 2)] ?? 0;
+  const times = all.map(({ us }) => us);
   const figures = {
-    median: middle(sorted("us")),
-    least: sorted("us")[0] ?? 0,
-    bytes: middle(sorted("bytes")),
+    median: quantile(times, 0.5),
+    least: Math.min(...times),
+    bytes: quantile(all.map(({ bytes }) => bytes), 0.5),
   };
   print(phase, figures);
   for (const member of ["median", "least", "bytes"] as const) sum[member] += figures[member];

@@ -8,7 +8,7 @@
  * that grows and waits. For each call it prints the longest time that the event loop was blocked by the call and its
  * consequences: by the clock, and in processor time of its thread, which a busy machine does not lengthen.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -20,6 +20,7 @@ import { manyNodes } from "../test/support/large_workflow.ts";
 import { longestBlock, WITH_LOOP_PROBE } from "../test/support/loop_blocks.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 import { startServer } from "../test/support/server_process.ts";
+import { processorMs } from "../test/support/used_processor.ts";
 
 const NODES = Number(process.env["NODES"] ?? 100_000) - 10;
 const COUNT = 2;
@@ -33,12 +34,6 @@ const LONG_QUIET_MS = 6_000;
 
 /** The longest wait for them, ms. */
 const MAX_SETTLE_MS = 60_000;
-
-/** Processor time of a process so far, s. */
-function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
 
 async function fill(store: Store): Promise<void> {
   const shards = await store.membership.shardCount(SHARDS);
@@ -149,7 +144,7 @@ async function measureOn(kind: string): Promise<void> {
   async function measured(title: string, method: string, path: string, body?: unknown) {
     await longestBlock(server);
     const begun = performance.now();
-    const cpuBefore = cpuSeconds(server.pid);
+    const cpuBefore = processorMs(server.pid);
     const { status, bytes, ms } = await call(method, path, body);
     const ofAnswer = await longestBlock(server);
     if (method === "GET") await new Promise((done) => setTimeout(done, 100));
@@ -165,7 +160,7 @@ async function measureOn(kind: string): Promise<void> {
     console.log(
       `${kind} ${title}: ${status}, ${Math.round(ms)} ms, ${size}, over after ${
         Math.round(total)
-      } ms (${(cpuSeconds(server.pid) - cpuBefore).toFixed(1)} s of processor), ` +
+      } ms (${((processorMs(server.pid) - cpuBefore) / 1_000).toFixed(1)} s of processor), ` +
         `block ${Math.round(longMs)} ms (${Math.round(cpuMs)} ms of processor; the answer ${
           Math.round(ofAnswer.cpuMs)
         } ms)`,

@@ -9,7 +9,7 @@
  * of the server and of Redis, and the time that the client waits. It fails if a page of a bounded query costs more than
  * twice as much in the large store, or if the server keeps more memory.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -32,6 +32,8 @@ import {
   WITH_HEAP_PROBE,
 } from "../test/support/server_memory.ts";
 import { type ServerProcess, startServer } from "../test/support/server_process.ts";
+import { quantile } from "../test/support/quantile.ts";
+import { processorMs } from "../test/support/used_processor.ts";
 
 const FEW = 1_000;
 const STORED = Number(process.env["STORED"] ?? 100_000);
@@ -40,8 +42,6 @@ const ONLY = process.env["QUERY"];
 const LIMIT = 50;
 const LABELS = "workflows.argoproj.io/";
 const START = Date.UTC(2026, 0, 1);
-/** Clock ticks of /proc are 10 ms. */
-const TICK_MS = 10;
 const MIB = 2 ** 20;
 /** A greater ratio between the stores, or more additional heap, is a failure. */
 const MAX_RATIO = 2;
@@ -163,12 +163,6 @@ async function ask({ server }: Setting, text: string, token: string): Promise<nu
   return items?.length ?? 0;
 }
 
-/** Processor time of a process so far. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return TICK_MS * (Number(fields[11]) + Number(fields[12]));
-}
-
 interface Cost {
   items: number;
   serverMs: number;
@@ -187,13 +181,12 @@ async function measure(setting: Setting, text: string, token: string): Promise<C
     items = await ask(setting, text, token);
     times.push(performance.now() - startedAt);
   }
-  times.sort((a, b) => a - b);
   const [serverAfter = 0, backendAfter = 0] = used();
   return {
     items,
     serverMs: (serverAfter - serverBefore) / REQUESTS,
     backendMs: (backendAfter - backendBefore) / REQUESTS,
-    medianMs: times[Math.floor(times.length / 2)] ?? 0,
+    medianMs: quantile(times, 0.5),
   };
 }
 

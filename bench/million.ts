@@ -16,6 +16,7 @@ import { openSource, openTarget } from "../src/store/open_dump.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
 import { residentMib } from "../test/support/server_memory.ts";
 import { type ServerProcess, startServer } from "../test/support/server_process.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const LIVE = Number(process.env["LIVE"] ?? 20_000);
 const FEW = 1_000;
@@ -184,9 +185,8 @@ async function page(side: Side, from: string): Promise<string> {
 }
 
 function quantiles(times: number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${sorted.length})`;
+  const at = (share: number) => quantile(times, share).toFixed(1);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${times.length})`;
 }
 
 const client = await createClient({ url: redis.url }).connect();

@@ -13,7 +13,8 @@ import process from "node:process";
 import { openBrowser } from "../test/support/argo_pages.ts";
 import { QUICK } from "../test/support/ui.ts";
 import { startFlags } from "../test/support/start_flags.ts";
-import { each, idle, quantile, type Side, startSide } from "./support/side.ts";
+import { each, idle, type Side, startSide } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const OPEN = Number(process.env["OPEN"] ?? 50);
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);

@@ -8,7 +8,8 @@
 import process from "node:process";
 import { startFlags } from "../test/support/start_flags.ts";
 import { type Cost, line, measure, startSteps, storeTemplate, total } from "./support/core_load.ts";
-import { quantile, type Side, startSide } from "./support/side.ts";
+import { type Side, startSide } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 async function main(argv: string[]): Promise<void> {
   const option = (name: string, byDefault: number) => {

@@ -13,6 +13,7 @@ import { acquired, changeOf, commitOf } from "../test/contract/store/store_setti
 import { ask } from "../test/support/redis_cluster.ts";
 import { until } from "../test/support/until.ts";
 import { startRedisServer } from "../test/support/redis_server.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const ROUNDS = 20;
 const SINGLE = 100;
@@ -62,9 +63,8 @@ async function round(one: Side): Promise<void> {
 const sides = { "without": await side("a", 0), "--redis-wait 1": await side("b", 1) };
 for (let at = 0; at < ROUNDS; at++) for (const one of Object.values(sides)) await round(one);
 for (const [name, { times, together }] of Object.entries(sides)) {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(2);
-  const rate = together.toSorted((a, b) => a - b)[together.length >> 1] ?? 0;
+  const at = (share: number) => quantile(times, share).toFixed(2);
+  const rate = quantile(together, 0.5);
   console.log(
     `${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ${rate.toFixed(0)} commits/s together`,
   );

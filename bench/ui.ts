@@ -21,7 +21,7 @@ import {
   timeToContent,
   workFor,
 } from "../test/support/ui_speed.ts";
-import { quantile } from "./support/side.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const STORED = Number(process.env["STORED"] ?? 100_000);
 const CHANGES = Number(process.env["CHANGES"] ?? 36_000);

@@ -20,6 +20,7 @@ import {
   WITH_HEAP_PROBE,
 } from "../test/support/server_memory.ts";
 import { type ServerProcess, startServer } from "../test/support/server_process.ts";
+import { quantile } from "../test/support/quantile.ts";
 
 const COUNT = Number(process.env["WAITING"] ?? 2_000);
 const HAS_TIMER = process.env["DURATION"] === "1";
@@ -97,9 +98,8 @@ async function resume(service: Service, names: string[]): Promise<number[]> {
 }
 
 function quantiles(times: number[]): string {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${sorted.length})`;
+  const at = (share: number) => quantile(times, share).toFixed(1);
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${times.length})`;
 }
 
 const names = (group: string, count: number) =>

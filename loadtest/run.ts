@@ -8,10 +8,11 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { freePort } from "../test/support/free_port.ts";
+import { quantile } from "../test/support/quantile.ts";
 import { startFlags } from "../test/support/start_flags.ts";
 
 const K6_MODULE = "go.k6.io/k6@v1.3.0";
@@ -94,17 +95,6 @@ function k6Command(): string {
     throw new Error(`k6 is not on PATH, and "go install ${K6_MODULE}" failed: install one of them`);
   }
   return join(bin, "k6");
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() =>
-        resolve(typeof address === "object" && address !== null ? address.port : 0)
-      );
-    });
-  });
 }
 
 async function until(what: string, check: () => Promise<boolean>): Promise<void> {
@@ -251,13 +241,8 @@ async function load(
   }
 }
 
-function median(numbers: number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
 function middle(rounds: Figures[]): Figures {
-  const pick = (get: (figures: Figures) => number) => median(rounds.map(get));
+  const pick = (get: (figures: Figures) => number) => quantile(rounds.map(get), 0.5);
   const last = rounds.at(-1);
   return {
     perSecond: pick((f) => f.perSecond),
@@ -365,7 +350,10 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
       ...middle(own),
     };
     if (test.baseline) {
-      row.ratio = median(own.map((figures, i) => figures.perSecond / (other[i]?.perSecond ?? 1)));
+      row.ratio = quantile(
+        own.map((figures, i) => figures.perSecond / (other[i]?.perSecond ?? 1)),
+        0.5,
+      );
       row.baselineP99 = middle(other).p99;
     }
     return row;

@@ -2,7 +2,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { coreTemplate } from "./core_job.ts";
-import { each, idle, quantile, type Side, type Spent } from "./side.ts";
+import { each, idle, type Side, type Spent } from "./side.ts";
+import { quantile } from "../../test/support/quantile.ts";
 
 const NAMESPACE = "core";
 /** How often a resume is tried while the job does not wait yet, and the pause in between, ms. */

@@ -128,11 +128,3 @@ export async function idle(side: Side): Promise<void> {
     last = now;
   }
 }
-
-/** The quantile of the numbers: 0.5 is the median. */
-export function quantile(numbers: number[], part: number): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const at = (sorted.length - 1) * part;
-  const [low = 0, high = low] = sorted.slice(Math.floor(at));
-  return low + (high - low) * (at % 1);
-}

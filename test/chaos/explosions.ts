@@ -7,6 +7,7 @@ import { call } from "../support/event_ledger.ts";
 import { residentMib } from "../support/server_memory.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
+import { quantile } from "../support/quantile.ts";
 
 const WORKFLOWS = "/api/v1/workflows/default";
 /** Most resident memory of one server, MiB. */
@@ -135,10 +136,6 @@ const KINDS: Record<string, Spec> = {
   deep: deep(),
 };
 
-function percentile(sorted: readonly number[], share: number): number {
-  return Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
-}
-
 /** Another caller, who makes a small workflow, looks at it and resumes it, again and again. */
 class Neighbour {
   readonly #arena: Arena;
@@ -205,10 +202,10 @@ async function explode(run: ChaosRun, store: string, replicas: number): Promise<
       Array.from({ length: copies }, (_, copy) => verdictOn(arena, `${kind}-${copy}`, spec)),
     );
     const times = neighbours.flatMap((one, at) => one.times.slice(from[at]));
-    times.sort((a, b) => a - b);
+    const shown = (share: number) => quantile(times, share).toFixed(0);
     figures[kind] = `${verdicts[0]} after ${Math.round(performance.now() - begun)} ms, others ${
-      percentile(times, 0.5)
-    }/${percentile(times, 0.99)}/${percentile(times, 1)} ms, ${Math.round(memory)} MiB`;
+      shown(0.5)
+    }/${shown(0.99)}/${shown(1)} ms, ${Math.round(memory)} MiB`;
     run.say(`${kind}: ${figures[kind]}`);
     for (const verdict of verdicts) {
       if (/^(refused|Error|Failed): /.test(verdict)) ended++;
@@ -217,15 +214,17 @@ async function explode(run: ChaosRun, store: string, replicas: number): Promise<
     if (memory > MEMORY) violations.push(`${kind}: ${Math.round(memory)} MiB`);
   }
   for (const neighbour of neighbours) await neighbour.stop();
-  const times = neighbours.flatMap((one) => one.times).sort((a, b) => a - b);
+  const times = neighbours.flatMap((one) => one.times);
   violations.push(...neighbours.flatMap(({ failures }) => failures).slice(0, 10));
-  const p99 = percentile(times, 0.99);
+  const p99 = Math.round(quantile(times, 0.99));
   if (p99 > (run.isShort ? 10 : 1) * PATIENCE_MS) violations.push(`others waited ${p99} ms`);
   for (let index = 0; index < replicas; index++) {
     const lost = arena.server(index).log.filter((line) => /"msg":"(shard|lease) lost"/.test(line));
     violations.push(...lost.slice(0, 3));
   }
-  figures["others"] = `${times.length} calls, p50 ${percentile(times, 0.5)} ms, p99 ${p99} ms`;
+  figures["others"] = `${times.length} calls, p50 ${
+    Math.round(quantile(times, 0.5))
+  } ms, p99 ${p99} ms`;
   const wanted = copies * Object.keys(KINDS).length;
   return { violations, alive: { done: ended, wanted }, figures };
 }

@@ -10,6 +10,7 @@ import { residentMib } from "../support/server_memory.ts";
 import { ALWAYS, Arena, arenaFolder, arenaRedis } from "./arena.ts";
 import { lossesOf } from "./replicas.ts";
 import { type ChaosRun, type Outcome, type Scenario, wait } from "./scenario.ts";
+import { quantile } from "../support/quantile.ts";
 
 const WORKFLOWS = "/api/v1/workflows/default";
 const WAITING = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
@@ -108,7 +109,7 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
   if (leasesLost > 0) violations.push(`${leasesLost} leases were lost`);
   // The short form runs on a machine loaded by other tests.
   const limitMs = run.isShort ? 4 * LIMIT_MS : LIMIT_MS;
-  const p99 = percentile(took, 0.99);
+  const p99 = quantile(took, 0.99);
   if (p99 >= limitMs) violations.push(`the 99th percentile of others is ${Math.round(p99)} ms`);
   if (most > MAX_MIB) violations.push(`a replica held ${Math.round(most)} MiB`);
   const strange = Object.keys(told).filter((status) =>
@@ -124,8 +125,8 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
         Object.entries(told).map(([status, count]) => [`told${status}`, count]),
       ),
       calls: took.length,
-      p50QuietMs: Math.round(percentile(quiet, 0.5)),
-      p50Ms: Math.round(percentile(took, 0.5)),
+      p50QuietMs: Math.round(quantile(quiet, 0.5)),
+      p50Ms: Math.round(quantile(took, 0.5)),
       p99Ms: Math.round(p99),
       slowestMs: Math.round(Math.max(...took)),
       mibBefore,
@@ -134,11 +135,6 @@ async function hostileBodies(run: ChaosRun): Promise<Outcome> {
       blocked,
     },
   };
-}
-
-function percentile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 }
 
 export const HOSTILE_SCENARIOS: readonly Scenario[] = [

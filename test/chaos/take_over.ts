@@ -8,6 +8,7 @@ import { redisKeys, SHARD_KEY } from "../../src/store/redis/keys.ts";
 import { parseRedisUrl } from "../../src/store/redis/url.ts";
 import { call } from "../support/event_ledger.ts";
 import { type ChaosRun, wait } from "./scenario.ts";
+import { quantile } from "../support/quantile.ts";
 
 const WORKFLOWS = "/api/v1/workflows/default";
 const SHARDS = 64;
@@ -78,11 +79,10 @@ export class TakeOverProbe {
 
   /** Number of shards that changed owners, and how long that took. */
   figures(): Record<string, number> {
-    const sorted = [...this.times].sort((a, b) => a - b);
     return {
-      shardsTakenOver: sorted.length,
-      takeOverP50Ms: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0),
-      takeOverMaxMs: Math.round(sorted.at(-1) ?? 0),
+      shardsTakenOver: this.times.length,
+      takeOverP50Ms: Math.round(quantile(this.times, 0.5) || 0),
+      takeOverMaxMs: Math.round(quantile(this.times, 1) || 0),
     };
   }
 }

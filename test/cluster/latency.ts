@@ -7,7 +7,8 @@ import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { BOX_IMAGE } from "./images.ts";
 import { PodEvents } from "./pod_events.ts";
 import { CONTAINER_SECURITY, POD_SECURITY, type Release } from "./release.ts";
-import { must, quantile, until } from "./transcript.ts";
+import { quantile } from "../support/quantile.ts";
+import { must, until } from "./transcript.ts";
 
 export interface LatencyBounds {
   /** p50, ms. */

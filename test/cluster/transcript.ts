@@ -37,12 +37,6 @@ export function must(isTrue: boolean, what: string): asserts isTrue {
   if (!isTrue) throw new Error(what);
 }
 
-/** The value below which the given share of the numbers lies. */
-export function quantile(numbers: readonly number[], share: number): number {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
-}
-
 /** Waits until something exists, checking five times a second. @throws {Error} after the time limit */
 export async function until<Value>(
   what: string,

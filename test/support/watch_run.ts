@@ -3,12 +3,13 @@
  * happened, and each watcher's observations are compared with that. Some are slow: they stop reading, and resume once
  * they have certainly been cut off.
  */
-import { readFileSync } from "node:fs";
 import { openRedisStore } from "../../src/store/redis/store.ts";
 import { startRedisServer } from "./redis_server.ts";
 import { heapAfterCollection, residentMib, WITH_HEAP_PROBE } from "./server_memory.ts";
 import { startServer } from "./server_process.ts";
+import { quantile } from "./quantile.ts";
 import { until } from "./until.ts";
+import { processorMs } from "./used_processor.ts";
 import { WatchClient } from "./watch_clients.ts";
 
 export interface WatchRunOptions {
@@ -260,9 +261,8 @@ function deliveryOf(clients: WatchClient[], until: number): Delivery {
       // A version of Redis is its time in microseconds.
       return time > until ? [] : [time - Number(version) / 1_000];
     })
-  ).sort((a, b) => a - b);
-  const at = (part: number) => all[Math.min(all.length - 1, Math.floor(all.length * part))] ?? NaN;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+  );
+  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99), max: quantile(all, 1) };
 }
 
 /** When a watcher that resumed at a time had caught up, epoch ms. */
@@ -270,12 +270,6 @@ function caughtUpAt({ seen, times }: WatchClient, from: number): number {
   return times.find((time, index) =>
     time >= from && time - Number(seen[index]) / 1_000 < CAUGHT_UP_MS
   ) ?? times.at(-1) ?? from;
-}
-
-/** Processor time of a process so far. */
-function processorMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
 /** The report for readers. */
