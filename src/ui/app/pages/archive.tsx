@@ -6,7 +6,6 @@ import { api } from "../data/api.ts";
 import { PAGE, readRows } from "../data/pages.ts";
 import { usePolled } from "../data/polled.ts";
 import { addressOf } from "../data/root.ts";
-import { setQuery } from "../data/router.ts";
 import { session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
 import {
@@ -16,15 +15,14 @@ import {
   ENDED_PHASES,
   isOnlyArchived,
 } from "../model/archived.ts";
-import { lookOfWorkflow, wordOf } from "../model/phases.ts";
-import { createdAfter, SINCE_CHOICES } from "../model/rows.ts";
+import { lookOfWorkflow } from "../model/phases.ts";
+import { createdAfter } from "../model/rows.ts";
 import { Ago, PhaseBadge, Span } from "../parts/basics.tsx";
-import { LookIcon } from "../parts/icons.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { archivedPath, type PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
-import { TextFilter } from "./workflows/filters.tsx";
+import { PhaseFilter, SinceFilter, TextFilter } from "./workflows/filters.tsx";
 
 const EVERY_MS = 10_000;
 
@@ -96,40 +94,8 @@ function Filters({ filters }: { filters: ArchiveFilters }): JSX.Element {
         label={archive.label}
         hint={list.fields.labelsHint}
       />
-      <label class="field">
-        <span>{archive.started}</span>
-        <select
-          value={filters.since}
-          onChange={({ currentTarget }) => setQuery({ since: currentTarget.value })}
-        >
-          <option value="">{list.fields.anyTime}</option>
-          {SINCE_CHOICES.map((one) => (
-            <option key={one} value={one}>{list.since[one] ?? one}</option>
-          ))}
-        </select>
-      </label>
-      <div class="field" role="group" aria-labelledby="phases-label">
-        <span id="phases-label">{list.fields.phases}</span>
-        <div class="chips">
-          {ENDED_PHASES.map((phase) => (
-            <button
-              key={phase}
-              type="button"
-              class={`chip look-${phase}`}
-              aria-pressed={filters.phases.includes(phase)}
-              onClick={() => {
-                const chosen = ENDED_PHASES.filter((one) =>
-                  filters.phases.includes(one) !== (one === phase)
-                );
-                setQuery({ phase: chosen.join(",") });
-              }}
-            >
-              <LookIcon look={phase} />
-              {wordOf(phase)}
-            </button>
-          ))}
-        </div>
-      </div>
+      <SinceFilter label={archive.started} since={filters.since} />
+      <PhaseFilter choices={ENDED_PHASES} phases={filters.phases} />
     </form>
   );
 }

@@ -10,6 +10,7 @@ import { mayAct } from "../../model/rights.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
+import { MessageField } from "./message_field.tsx";
 import { ParameterFields, parameterTexts } from "./parameter_fields.tsx";
 import { RetryForm } from "./retry_form.tsx";
 
@@ -79,16 +80,7 @@ function AskForm({ verb, workflow, send, cancel }: AskProps): JSX.Element {
       }}
     >
       <p>{TEXTS.actions[verb].what}</p>
-      {verb === "stop" && (
-        <label class="field">
-          <span>{TEXTS.actions.message}</span>
-          <input
-            value={message}
-            maxLength={1000}
-            onInput={({ currentTarget }) => setMessage(currentTarget.value)}
-          />
-        </label>
-      )}
+      {verb === "stop" && <MessageField message={message} setMessage={setMessage} />}
       {isResubmit && <ParameterFields workflow={workflow} values={values} setValues={setValues} />}
       <p class="buttons">
         <button type="submit" class={isResubmit ? "main" : "danger"}>

@@ -8,6 +8,7 @@ import { mayAnswer } from "../../model/rights.ts";
 import { titleOf } from "../../model/tree.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TEXTS } from "../../texts.ts";
+import { MessageField } from "./message_field.tsx";
 import { WaitingCall } from "./waiting_call.tsx";
 
 export function WaitingActions(
@@ -144,14 +145,7 @@ function FailForm({ send }: { send: (message: string) => void }): JSX.Element {
       }}
     >
       <p>{TEXTS.wait.failWhat}</p>
-      <label class="field">
-        <span>{TEXTS.actions.message}</span>
-        <input
-          value={message}
-          maxLength={1000}
-          onInput={({ currentTarget }) => setMessage(currentTarget.value)}
-        />
-      </label>
+      <MessageField message={message} setMessage={setMessage} />
       <p class="buttons">
         <button type="submit" class="danger">{TEXTS.wait.fail}</button>
       </p>

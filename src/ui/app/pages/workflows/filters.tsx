@@ -21,19 +21,8 @@ export function FilterBar(
       <div class="filter-line">
         <TextFilter name="name" value={filters.name} label={fields.name} isSearch />
         <TextFilter name="namespace" value={filters.namespace} label={fields.namespace} />
-        <label class="field">
-          <span>{fields.since}</span>
-          <select
-            value={filters.since}
-            onChange={({ currentTarget }) => setQuery({ since: currentTarget.value })}
-          >
-            <option value="">{fields.anyTime}</option>
-            {SINCE_CHOICES.map((one) => (
-              <option key={one} value={one}>{TEXTS.list.since[one] ?? one}</option>
-            ))}
-          </select>
-        </label>
-        <PhaseFilter phases={filters.phases} />
+        <SinceFilter label={fields.since} since={filters.since} />
+        <PhaseFilter choices={WORKFLOW_PHASES} phases={filters.phases} />
       </div>
       <details class="more-filters" open={isMore}>
         <summary>{TEXTS.list.moreFilters}</summary>
@@ -107,16 +96,37 @@ export function TextFilter(
   );
 }
 
-function PhaseFilter({ phases }: { phases: readonly WorkflowPhaseName[] }): JSX.Element {
-  const toggle = (phase: WorkflowPhaseName) => {
-    const chosen = WORKFLOW_PHASES.filter((one) => phases.includes(one) !== (one === phase));
+/** How far back the list goes. */
+export function SinceFilter({ label, since }: { label: string; since: string }): JSX.Element {
+  const { list } = TEXTS;
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select
+        value={since}
+        onChange={({ currentTarget }) => setQuery({ since: currentTarget.value })}
+      >
+        <option value="">{list.fields.anyTime}</option>
+        {SINCE_CHOICES.map((one) => <option key={one} value={one}>{list.since[one] ?? one}
+        </option>)}
+      </select>
+    </label>
+  );
+}
+
+/** Which phases the list shows. */
+export function PhaseFilter<P extends WorkflowPhaseName>(
+  { choices, phases }: { choices: readonly P[]; phases: readonly P[] },
+): JSX.Element {
+  const toggle = (phase: P) => {
+    const chosen = choices.filter((one) => phases.includes(one) !== (one === phase));
     setQuery({ phase: chosen.join(",") });
   };
   return (
     <div class="field" role="group" aria-labelledby="phases-label">
       <span id="phases-label">{TEXTS.list.fields.phases}</span>
       <div class="chips">
-        {WORKFLOW_PHASES.map((phase) => (
+        {choices.map((phase) => (
           <button
             key={phase}
             type="button"
