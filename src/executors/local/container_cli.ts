@@ -5,6 +5,7 @@ import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import type { Clock } from "../../platform/clock.ts";
+import { PROXY_VARIABLES } from "./proxy_variables.ts";
 
 /** In order of preference. */
 const PROGRAMS = ["podman", "docker", "nerdctl"];
@@ -82,12 +83,7 @@ const CLIENT_VARIABLES = [
   "STORAGE_OPTS",
   "SSL_CERT_FILE",
   "SSL_CERT_DIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
+  ...PROXY_VARIABLES,
 ];
 
 /** The program's whole environment: from the server's own, never a step's. */

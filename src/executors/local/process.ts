@@ -23,6 +23,7 @@ import type { PathMap } from "./path_map.ts";
 import { isRunning, ProcessSupervisor } from "./process_supervisor.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
+import { PROXY_VARIABLES } from "./proxy_variables.ts";
 
 /** Variables of the server that a task gets; no others, since they may hold the server's secrets. */
 const INHERITED = [
@@ -35,12 +36,7 @@ const INHERITED = [
   "LC_ALL",
   "TZ",
   "TMPDIR",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
-  "no_proxy",
+  ...PROXY_VARIABLES,
   "SSL_CERT_FILE",
   "NODE_EXTRA_CA_CERTS",
 ];

@@ -1,6 +1,6 @@
 /** What is particular about workflows in the archive. */
 import type { Workflow } from "../../../spec/manifest.ts";
-import { WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
+import { phasesFrom, type WorkflowPhaseName } from "./phases.ts";
 
 /** Phases of workflows that have ended. */
 export const ENDED_PHASES = [
@@ -39,9 +39,7 @@ export function archiveFiltersFrom(query: URLSearchParams): ArchiveFilters {
   return {
     namespace: text("namespace"),
     name: text("name"),
-    phases: text("phase").split(",").filter((one): one is WorkflowPhaseName =>
-      (WORKFLOW_PHASES as readonly string[]).includes(one)
-    ),
+    phases: phasesFrom(text("phase")),
     labels: text("label"),
     since: text("since"),
   };

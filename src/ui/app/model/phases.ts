@@ -18,6 +18,13 @@ export type Look =
 export const WORKFLOW_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Error"] as const;
 export type WorkflowPhaseName = typeof WORKFLOW_PHASES[number];
 
+/** Phases from a list with commas. What is no phase is left out. */
+export function phasesFrom(text: string): WorkflowPhaseName[] {
+  return text.split(",").filter((one): one is WorkflowPhaseName =>
+    (WORKFLOW_PHASES as readonly string[]).includes(one)
+  );
+}
+
 /** All looks, the worst first: the order in which folded nodes are counted. */
 export const LOOKS: readonly Look[] = [
   "Error",

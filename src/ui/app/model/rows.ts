@@ -1,6 +1,6 @@
 /** Rows of the list of workflows: what a row needs, their order, and what the filters leave. */
 import type { Workflow } from "../../../spec/manifest.ts";
-import { phaseOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
+import { phaseOf, phasesFrom, WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
 import { timeOf } from "./times.ts";
 
 /** Members of a workflow that every row needs. */
@@ -62,9 +62,7 @@ export function filtersFrom(query: URLSearchParams): Filters {
   const text = (key: string) => query.get(key) ?? "";
   return {
     namespace: text("namespace"),
-    phases: text("phase").split(",").filter((one): one is WorkflowPhaseName =>
-      (WORKFLOW_PHASES as readonly string[]).includes(one)
-    ),
+    phases: phasesFrom(text("phase")),
     name: text("name"),
     labels: text("label"),
     template: text("template"),

@@ -10,6 +10,7 @@ import { setQuery } from "../data/router.ts";
 import { maySomewhere } from "../model/rights.ts";
 import { descriptionOf, unreadableReason } from "../model/stored.ts";
 import { Ago } from "../parts/basics.tsx";
+import { ChoiceChips } from "../parts/choice_chips.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { type PageProps, templatePath } from "../paths.ts";
@@ -89,20 +90,12 @@ function ScopeFilter({ scope }: { scope: Scope }): JSX.Element | null {
   return (
     <div class="field" role="group" aria-labelledby="scope-label">
       <span id="scope-label">{templates.scope}</span>
-      <div class="chips">
-        {scopes.map((one) => (
-          <button
-            key={one}
-            type="button"
-            class="chip"
-            aria-pressed={one === scope}
-            onClick={() =>
-              setQuery({ scope: one === "cluster" ? one : undefined, rows: undefined })}
-          >
-            {templates.scopes[one]}
-          </button>
-        ))}
-      </div>
+      <ChoiceChips
+        choices={scopes}
+        chosen={scope}
+        choose={(one) => setQuery({ scope: one === "cluster" ? one : undefined, rows: undefined })}
+        texts={templates.scopes}
+      />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { loadEditor } from "../data/editor.ts";
 import { useYaml } from "../data/yaml.ts";
 import { TEXTS } from "../texts.ts";
 import { CopyButton, Loading } from "./basics.tsx";
+import { ChoiceChips } from "./choice_chips.tsx";
 
 const LANGUAGES = ["yaml", "json"] as const;
 type Language = typeof LANGUAGES[number];
@@ -17,19 +18,13 @@ export function CodeView({ value, label }: { value: unknown; label: string }): J
   return (
     <div class="manifest">
       <div class="tools">
-        <div class="chips" role="group" aria-label={TEXTS.code.format}>
-          {LANGUAGES.map((one) => (
-            <button
-              key={one}
-              type="button"
-              class="chip"
-              aria-pressed={one === language}
-              onClick={() => setLanguage(one)}
-            >
-              {TEXTS.code[one]}
-            </button>
-          ))}
-        </div>
+        <ChoiceChips
+          choices={LANGUAGES}
+          chosen={language}
+          choose={setLanguage}
+          texts={TEXTS.code}
+          label={TEXTS.code.format}
+        />
         {text !== undefined && <CopyButton text={text} what={TEXTS.copy.manifest} />}
       </div>
       {text === undefined ? <Loading /> : <Shown text={text} language={language} label={label} />}

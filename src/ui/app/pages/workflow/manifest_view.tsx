@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Workflow } from "../../../../spec/manifest.ts";
 import { session } from "../../data/session.ts";
 import { useStore } from "../../data/use_store.ts";
+import { ChoiceChips } from "../../parts/choice_chips.tsx";
 import { CodeView } from "../../parts/code_view.tsx";
 import { TEXTS } from "../../texts.ts";
 
@@ -46,19 +47,13 @@ export function ManifestView({ workflow }: { workflow: Workflow }): JSX.Element 
   const { manifest } = TEXTS;
   return (
     <div class="manifest">
-      <div class="chips" role="group" aria-label={manifest.form}>
-        {FORMS.map((one) => (
-          <button
-            key={one}
-            type="button"
-            class="chip"
-            aria-pressed={one === form}
-            onClick={() => setForm(one)}
-          >
-            {manifest[one]}
-          </button>
-        ))}
-      </div>
+      <ChoiceChips
+        choices={FORMS}
+        chosen={form}
+        choose={setForm}
+        texts={manifest}
+        label={manifest.form}
+      />
       <CodeView value={value} label={manifest[form]} />
     </div>
   );
