@@ -5,7 +5,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { NUL_TEXT } from "../../src/archive/postgres/reference_form.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
 import { createArchive, fillArchive, finishedWorkflow } from "../support/argo_archive.ts";
 import {
@@ -164,6 +167,78 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
   });
 
   test.skipIf(reason !== undefined)(
+    title("rows that are odd are told one by one, and nodes come from wherever they are"),
+    async () => {
+      const rows = oddRows();
+      for (const { uid, workflow } of rows) await insertRow(uid, workflow);
+      const version = "fnv:1";
+      const given = name === "postgres" ? "?::text::json" : "?";
+      await database.database.query(
+        `insert into argo_workflows (clustername, uid, version, namespace, nodes)
+         values ('default', ?, ?, 'odd', ${given})`,
+        ["odd-offloaded", version, JSON.stringify(finishedWorkflow(1, STARTED_AT).status.nodes)],
+      );
+      const { out, status } = await migrate(["--apply", "--archive-nodes-table", "argo_workflows"]);
+      expect(status).toBe(1);
+      expect(out).toContain("✖ archived Workflow odd-scalar: its column workflow holds no object");
+      expect(out).toContain("✖ archived Workflow odd-homeless: metadata.namespace: Required value");
+      expect(out).toContain(": its nodes are no longer in the database");
+      for (const uid of ["odd-compressed", "odd-offloaded"]) {
+        const kept = await client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+          params: { uid },
+        });
+        expect(Object.keys(kept.status?.nodes ?? {})).toHaveLength(9);
+      }
+      const { metadata } = await client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
+        params: { uid: "odd-text" },
+      });
+      // PostgreSQL has no NUL in a text, so the reference writes words of its own for it.
+      expect(metadata.annotations).toEqual({ note: "ünï 𝄞 \u0000 ? \\" });
+      const far = await migrate(["-n", "odd", "--archive-nodes-table", "elsewhere"]);
+      expect(far.out).toMatch(/nodes cannot be read: .*elsewhere.*\(--archive-nodes-table names/);
+      await database.database.query(
+        "delete from argo_archived_workflows where uid like 'odd-%'",
+        [],
+      );
+    },
+    LONG_MS,
+  );
+
+  async function insertRow(uid: string, workflow: Json): Promise<void> {
+    const given = name === "postgres" ? "?::text::jsonb" : "?";
+    const text = JSON.stringify(workflow);
+    await database.database.query(
+      `insert into argo_archived_workflows (clustername, uid, instanceid, name, phase, namespace, workflow)
+       values ('default', ?, '', ?, 'Succeeded', 'odd', ${given})`,
+      [uid, uid, name === "postgres" ? text.replaceAll("\\u0000", NUL_TEXT) : text],
+    );
+  }
+
+  test.skipIf(reason !== undefined)(
+    title("a database that does not answer, or has no archive, is named without its password"),
+    async () => {
+      const place = database.url.replace(/\/\/.*@/, "//");
+      const told = async (url: string) => {
+        const args = ["migrate", "argo", "--archive-only", "--archive", url];
+        const { err } = await runSluice(args, { env: { SLUICE_SERVER: server.url } });
+        return err;
+      };
+      const secret = (url: string) => url.replace(/\/\/(\w+)@/, "//$1:top-%2Fsecret@");
+      const away = secret(database.url.replace(/:\d+\//, ":1/"));
+      expect(await told(away)).toContain(`${place.replace(/:\d+\//, ":1/")}: connect ECONNREFUSED`);
+      expect(await told(away)).not.toContain("secret");
+      const wrong = await told(away.replace("%2F", "/"));
+      expect(wrong).toContain("in a password write / as %2F");
+      expect(wrong).not.toContain("secret");
+      const empty = database.url.replace(/[a-z]+$/, name === "postgres" ? "template1" : "mysql");
+      expect(await told(empty)).toMatch(
+        /The archive cannot be read: .*argo_archived_workflows.*--archive takes the database/,
+      );
+    },
+    LONG_MS,
+  );
+
+  test.skipIf(reason !== undefined)(
     title("one that has changed there is told, and replaced only by --overwrite"),
     async () => {
       const { uid } = finishedWorkflow(5, STARTED_AT).metadata;
@@ -189,6 +264,33 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
     LONG_MS,
   );
 });
+
+/** Rows as an archive of years may have them. */
+function oddRows(): { uid: string; workflow: Json }[] {
+  const workflow = (uid: string, status: JsonObject, metadata: JsonObject = {}) => {
+    const whole = finishedWorkflow(1, STARTED_AT);
+    const { nodes, ...rest } = whole.status;
+    return {
+      uid,
+      workflow: {
+        ...whole,
+        metadata: { ...whole.metadata, name: uid, namespace: "odd", uid, ...metadata },
+        status: { ...rest, ...(Object.keys(status).length === 0 ? { nodes } : status) },
+      },
+    };
+  };
+  const { nodes } = finishedWorkflow(1, STARTED_AT).status;
+  return [
+    { uid: "odd-scalar", workflow: 5 },
+    workflow("odd-homeless", {}, { namespace: "" }),
+    workflow("odd-compressed", {
+      compressedNodes: gzipSync(JSON.stringify(nodes)).toString("base64"),
+    }),
+    workflow("odd-offloaded", { offloadNodeStatusVersion: "fnv:1" }),
+    workflow("odd-gone", { offloadNodeStatusVersion: "fnv:2" }),
+    workflow("odd-text", {}, { annotations: { note: "ünï 𝄞 \u0000 ? \\" } }),
+  ];
+}
 
 /** Notes the most memory that a process has had, MiB, as Linux counts it. */
 function follow(child: ChildProcess, peak: { mib: number }): void {

@@ -11,7 +11,7 @@ import { Turns } from "../../platform/turns.ts";
 import { joinObject, largeMembers, splitObject } from "../object_text.ts";
 
 /** What the reference writes for NUL. */
-const NUL_TEXT = "ARGO_POSTGRES_NULL_REPLACEMENT";
+export const NUL_TEXT = "ARGO_POSTGRES_NULL_REPLACEMENT";
 /** Nodes with more characters are compressed. */
 const MAX_PLAIN_NODES = 2 ** 20;
 /** Largest text of the nodes of one workflow, unpacked. */

@@ -1,4 +1,6 @@
 /** The archive of an installation: the table `argo_archived_workflows` of its database, which is only read. */
+import { NUL_TEXT } from "../../archive/postgres/reference_form.ts";
+import { errorText } from "../../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { UsageError } from "../context.ts";
 import type { Selection } from "./source.ts";
@@ -17,6 +19,9 @@ export interface ArchiveAccess {
   nodesTable: string;
 }
 
+/** A row that cannot be read, while the others can. */
+export class UnreadableRow extends Error {}
+
 export class Archive {
   readonly #database: Database;
   readonly #access: ArchiveAccess;
@@ -34,12 +39,17 @@ export class Archive {
     return new Archive(await openDatabase(access.address), access);
   }
 
-  /** How many workflows a selection has. */
+  /** How many workflows a selection has. @throws {Error} with advice when there is no archive */
   async count(selection: Selection): Promise<number> {
     const { terms, values } = this.#terms(selection);
     const text = `select count(*) as total from ${TABLE} where ${terms}`;
-    const [row] = await this.#database.query(text, values);
-    return Number(row?.["total"] ?? 0);
+    try {
+      const [row] = await this.#database.query(text, values);
+      return Number(row?.["total"] ?? 0);
+    } catch (error) {
+      const advice = "--archive takes the database that `persistence` of the controller names";
+      throw new Error(`The archive cannot be read: ${errorText(error)} (${advice})`);
+    }
   }
 
   /** The uids of a selection in pages, by the order of the primary key. */
@@ -57,7 +67,7 @@ export class Archive {
     }
   }
 
-  /** A workflow; undefined when it is no longer there. @throws {Error} when it cannot be read */
+  /** A workflow; undefined when it is no longer there. @throws {UnreadableRow} */
   async workflow(uid: string): Promise<JsonObject | undefined> {
     const { query, jsonText } = this.#database;
     const [row] = await query(
@@ -70,12 +80,18 @@ export class Archive {
   /** Nodes that did not fit into a Workflow object; undefined when they are no longer there. */
   async nodes(uid: string, version: string): Promise<JsonObject | undefined> {
     const { query, jsonText } = this.#database;
-    const [row] = await query(
-      `select ${jsonText("nodes")} as text from ${this.#access.nodesTable}
-       where clustername = ? and uid = ? and version = ?`,
-      [this.#access.clusterName, uid, version],
-    );
-    return row && objectOf(row, "nodes");
+    const { clusterName, nodesTable } = this.#access;
+    try {
+      const [row] = await query(
+        `select ${jsonText("nodes")} as text from ${nodesTable}
+         where clustername = ? and uid = ? and version = ?`,
+        [clusterName, uid, version],
+      );
+      return row && objectOf(row, "nodes");
+    } catch (error) {
+      const advice = "--archive-nodes-table names the table";
+      throw new Error(`its nodes cannot be read: ${errorText(error)} (${advice})`);
+    }
   }
 
   close(): Promise<void> {
@@ -98,8 +114,19 @@ function uidOf(row: Row | undefined): string {
   return String(row?.["uid"] ?? "");
 }
 
+/** @throws {UnreadableRow} */
 function objectOf({ text }: Row, column: string): JsonObject {
-  const value: unknown = JSON.parse(text ?? "");
-  if (!isJsonObject(value)) throw new Error(`its column ${column} holds no object`);
+  if (typeof text !== "string") {
+    throw new UnreadableRow(
+      `its column ${column} has no text: it may be longer than max_allowed_packet of the database`,
+    );
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replaceAll(NUL_TEXT, "\\u0000"));
+  } catch (error) {
+    throw new UnreadableRow(`its column ${column} holds no JSON: ${errorText(error)}`);
+  }
+  if (!isJsonObject(value)) throw new UnreadableRow(`its column ${column} holds no object`);
   return value;
 }

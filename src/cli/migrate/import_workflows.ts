@@ -4,7 +4,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { inNewForm } from "../../spec/older_forms.ts";
 import { inOrder } from "../at_once.ts";
 import { metadataOf } from "../manifests.ts";
-import type { Archive } from "./archive_source.ts";
+import { type Archive, UnreadableRow } from "./archive_source.ts";
 import type { Progress } from "./progress.ts";
 import { type ObjectReport, objectReport, type Report } from "./report.ts";
 import type { Selection, Source } from "./source.ts";
@@ -52,8 +52,8 @@ export async function importArchive(
       workflow = await archive.workflow(uid);
     } catch (error) {
       // Intentionally not for errors of the database, which would be the same for all.
-      if (!(error instanceof SyntaxError)) throw error;
-      return unreadable(uid, errorText(error));
+      if (!(error instanceof UnreadableRow)) throw error;
+      return unreadable(uid, error.message);
     }
     return workflow && await importOne("archived Workflow", workflow, nodesOf, run);
   };
@@ -94,6 +94,10 @@ async function importOne(
   };
   const told = (members: Pick<ObjectReport, "verdict" | "outcome" | "reason" | "notes">) =>
     objectReport({ ...about, outcome: undefined, reason: undefined, ...members });
+  // The namespace is a part of the address that the import is sent to.
+  if (about.namespace === undefined || about.namespace === "") {
+    return told({ verdict: "refused", reason: "metadata.namespace: Required value" });
+  }
   if (!isFinished(workflow)) {
     return told({ verdict: "left", reason: reasonToLeave(kind) });
   }

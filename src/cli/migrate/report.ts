@@ -98,7 +98,7 @@ export class Report {
     this.#told++;
     if (this.#told > MAX_TOLD) return;
     const sign = outcome === "differs" ? "≠" : SIGNS[verdict];
-    const place = namespace === undefined ? name : `${namespace}/${name}`;
+    const place = namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
     print(`${sign} ${kind} ${place}${reason === undefined ? "" : `: ${reason}`}`);
     for (const { path, text } of notes) print(`    ${cellText(path)}: ${text}`);
   }

@@ -6,7 +6,9 @@ import { UsageError } from "../context.ts";
 export type Row = Readonly<Record<string, string | null>>;
 
 export interface Database {
-  /** Runs a query with `?` for each value. */
+  /** Where it is, without the user and the password. */
+  readonly place: string;
+  /** Runs a query with `?` for each value. @throws {Error} that says where the database is */
   query(text: string, values: readonly string[]): Promise<Row[]>;
   /** The SQL that gives a JSON column as text. */
   jsonText(column: string): string;
@@ -25,9 +27,21 @@ const CONNECTIONS = 4;
  * @throws {UsageError} for any other address
  */
 export async function openDatabase(address: string, mayWrite = false): Promise<Database> {
+  checkAddress(address);
   if (/^postgres(ql)?:\/\//.test(address)) return await openPostgres(address, mayWrite);
   if (/^(mysql|mariadb):\/\//.test(address)) return await openMysql(address);
   throw new UsageError("--archive takes postgres://USER:PASSWORD@HOST/DATABASE or mysql://…");
+}
+
+/** The drivers would show a wrong address as a whole. @throws {UsageError} without the password */
+function checkAddress(address: string): void {
+  // PostgreSQL may have several hosts, of which its driver makes one address each.
+  if (URL.canParse(address.replace(/,[^/@]*/g, ""))) return;
+  throw new UsageError(
+    `--archive is no address (${
+      placeOf(address)
+    }): in a password write / as %2F, ? as %3F, # as %23, @ as %40`,
+  );
 }
 
 async function openPostgres(address: string, mayWrite: boolean): Promise<Database> {
@@ -38,11 +52,13 @@ async function openPostgres(address: string, mayWrite: boolean): Promise<Databas
     onnotice: () => {},
     connection: { application_name: "sluice migrate", default_transaction_read_only: !mayWrite },
   });
+  const place = placeOf(address);
   return {
-    async query(text, values) {
+    place,
+    query(text, values) {
       let count = 0;
       const numbered = text.replace(/\?/g, () => `$${++count}`);
-      return await sql.unsafe(numbered, [...values]) as unknown as Row[];
+      return placed(place, async () => await sql.unsafe(numbered, [...values]) as unknown as Row[]);
     },
     jsonText: (column) => `${column}::text`,
     close: () => sql.end({ timeout: 5 }),
@@ -65,12 +81,29 @@ async function openMysql(address: string): Promise<Database> {
     // Numbers and times come as they are written, as with the other driver.
     dateStrings: true,
   });
+  const place = placeOf(address);
   return {
-    async query(text, values) {
-      const [rows] = await pool.query(text, [...values]);
-      return rows as unknown as Row[];
-    },
+    place,
+    query: (text, values) =>
+      placed(place, async () => {
+        const [rows] = await pool.query(text, [...values]);
+        return rows as unknown as Row[];
+      }),
     jsonText: (column) => `cast(${column} as char)`,
     close: () => pool.end(),
   };
+}
+
+/** An address without what may be secret: a password may hold any sign but `@`. */
+function placeOf(address: string): string {
+  return address.replace(/\/\/.*@/s, "//").replace(/\?.*/s, "");
+}
+
+/** Says of an error which database it is from: the server of the import has connections too. */
+async function placed<T>(place: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw new Error(`${place}: ${errorText(error)}`, { cause: error });
+  }
 }

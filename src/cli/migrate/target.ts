@@ -128,10 +128,16 @@ async function tolerant(act: () => Promise<Outcome>): Promise<Outcome> {
       return await act();
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
-      if (REFUSALS.includes(error.status)) return { outcome: "refused", message: error.message };
+      if (REFUSALS.includes(error.status)) {
+        return { outcome: "refused", message: error.message + adviceOn(error.status) };
+      }
       if (!LATER.includes(error.status) || tries === MAX_TRIES) throw error;
       const wait = Math.min(MAX_WAIT_MS, 125 * 2 ** tries);
       await new Promise((done) => setTimeout(done, wait));
     }
   }
+}
+
+function adviceOn(status: number): string {
+  return status === 413 ? ": raise --max-body-bytes of the server for the import" : "";
 }
