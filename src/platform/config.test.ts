@@ -189,3 +189,14 @@ test("parseConfig() refuses an archive beside the store that nobody could look i
     "--archive-store needs --archive: finished workflows are found through it",
   ]);
 });
+
+test("parseConfig() shows no password of an address that it refuses", () => {
+  const archive = "postgres://argo:top/secret@db/argo";
+  expect(problemsOf([`--archive-store=${archive}`])).toEqual([
+    expect.stringMatching(
+      /^--archive-store: postgres:.*\*\*\*@db\/argo is no address .* \/ as %2F/,
+    ),
+  ]);
+  // `--archive` is a switch.
+  expect(problemsOf(["--archive", archive]).join()).not.toContain("secret");
+});

@@ -4,6 +4,7 @@
  */
 import { errorText } from "../base/error_text.ts";
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
+import { databaseUrlFault } from "../base/database_url.ts";
 import { maskUrl } from "../base/masked_url.ts";
 import { parseAddressRules } from "./address_rules.ts";
 import { archivePlace } from "./archive_place.ts";
@@ -827,7 +828,7 @@ function readFlags(
     const name = byFlag.get(flag);
     const row = name === undefined ? undefined : rows.get(name);
     if (name === undefined || !row) {
-      problems.push(`Unknown flag "${flag}"; --help lists all`);
+      problems.push(`Unknown flag "${maskUrl(flag)}"; --help lists all`);
       // What follows is its value and no second mistake.
       if (inline === undefined && args[index + 1]?.startsWith("-") === false) index++;
       continue;
@@ -936,6 +937,10 @@ function checkTogether(config: Config, problems: string[]): void {
   if (archivePlace(config) !== "store" && !config.archive) {
     problems.push("--archive-store needs --archive: finished workflows are found through it");
   }
+  const fault = config.archiveStore.startsWith("postgres")
+    ? databaseUrlFault(config.archiveStore)
+    : undefined;
+  if (fault !== undefined) problems.push(`--archive-store: ${fault}`);
   try {
     parseAddressRules(config.webhookAllow);
   } catch (error) {

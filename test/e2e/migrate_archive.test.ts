@@ -217,7 +217,7 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
   test.skipIf(reason !== undefined)(
     title("a database that does not answer, or has no archive, is named without its password"),
     async () => {
-      const place = database.url.replace(/\/\/.*@/, "//");
+      const place = database.url.replace("@", ":***@");
       const told = async (url: string) => {
         const args = ["migrate", "argo", "--archive-only", "--archive", url];
         const { err } = await runSluice(args, { env: { SLUICE_SERVER: server.url } });
@@ -228,7 +228,7 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
       expect(await told(away)).toContain(`${place.replace(/:\d+\//, ":1/")}: connect ECONNREFUSED`);
       expect(await told(away)).not.toContain("secret");
       const wrong = await told(away.replace("%2F", "/"));
-      expect(wrong).toContain("in a password write / as %2F");
+      expect(wrong).toContain("write / as %2F");
       expect(wrong).not.toContain("secret");
       const empty = database.url.replace(/[a-z]+$/, name === "postgres" ? "template1" : "mysql");
       expect(await told(empty)).toMatch(

@@ -1,12 +1,14 @@
 /** Queries to PostgreSQL and MySQL. A driver is loaded only when its database is named. */
+import { databaseUrlFault } from "../../base/database_url.ts";
 import { errorText } from "../../base/error_text.ts";
+import { maskUrl } from "../../base/masked_url.ts";
 import { UsageError } from "../context.ts";
 
 /** A row: every column is asked for as text. */
 export type Row = Readonly<Record<string, string | null>>;
 
 export interface Database {
-  /** Where it is, without the user and the password. */
+  /** Where it is, without the password. */
   readonly place: string;
   /** Runs a query with `?` for each value. @throws {Error} that says where the database is */
   query(text: string, values: readonly string[]): Promise<Row[]>;
@@ -27,21 +29,11 @@ const CONNECTIONS = 4;
  * @throws {UsageError} for any other address
  */
 export async function openDatabase(address: string, mayWrite = false): Promise<Database> {
-  checkAddress(address);
+  const fault = databaseUrlFault(address);
+  if (fault !== undefined) throw new UsageError(`--archive: ${fault}`);
   if (/^postgres(ql)?:\/\//.test(address)) return await openPostgres(address, mayWrite);
   if (/^(mysql|mariadb):\/\//.test(address)) return await openMysql(address);
   throw new UsageError("--archive takes postgres://USER:PASSWORD@HOST/DATABASE or mysql://…");
-}
-
-/** The drivers would show a wrong address as a whole. @throws {UsageError} without the password */
-function checkAddress(address: string): void {
-  // PostgreSQL may have several hosts, of which its driver makes one address each.
-  if (URL.canParse(address.replace(/,[^/@]*/g, ""))) return;
-  throw new UsageError(
-    `--archive is no address (${
-      placeOf(address)
-    }): in a password write / as %2F, ? as %3F, # as %23, @ as %40`,
-  );
 }
 
 async function openPostgres(address: string, mayWrite: boolean): Promise<Database> {
@@ -52,7 +44,7 @@ async function openPostgres(address: string, mayWrite: boolean): Promise<Databas
     onnotice: () => {},
     connection: { application_name: "sluice migrate", default_transaction_read_only: !mayWrite },
   });
-  const place = placeOf(address);
+  const place = maskUrl(address);
   return {
     place,
     query(text, values) {
@@ -81,7 +73,7 @@ async function openMysql(address: string): Promise<Database> {
     // Numbers and times come as they are written, as with the other driver.
     dateStrings: true,
   });
-  const place = placeOf(address);
+  const place = maskUrl(address);
   return {
     place,
     query: (text, values) =>
@@ -92,11 +84,6 @@ async function openMysql(address: string): Promise<Database> {
     jsonText: (column) => `cast(${column} as char)`,
     close: () => pool.end(),
   };
-}
-
-/** An address without what may be secret: a password may hold any sign but `@`. */
-function placeOf(address: string): string {
-  return address.replace(/\/\/.*@/s, "//").replace(/\?.*/s, "");
 }
 
 /** Says of an error which database it is from: the server of the import has connections too. */

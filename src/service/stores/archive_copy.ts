@@ -2,6 +2,8 @@
 import type { Archive, ArchivePosition } from "../../archive/port.ts";
 import { openPostgresArchive, type PostgresArchive } from "../../archive/postgres/archive.ts";
 import { hasSqliteArchive, openSqliteArchive } from "../../archive/sqlite/archive.ts";
+import { databaseUrlFault } from "../../base/database_url.ts";
+import { maskUrl } from "../../base/masked_url.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { notedLive } from "../../archive/noted_live.ts";
 
@@ -85,8 +87,14 @@ function open(address: string, owner: ArchiveOwner): Archive | PostgresArchive {
 /** Tells whether it is a folder. @throws {Problem} InvalidArgument */
 function checkAddress(address: string): boolean {
   if (address.startsWith(SQLITE) && address.length > SQLITE.length) return true;
-  if (/^postgres(ql)?:\/\/./.test(address)) return false;
+  if (/^postgres(ql)?:\/\/./.test(address)) {
+    const fault = databaseUrlFault(address);
+    if (fault !== undefined) throw invalid(fault);
+    return false;
+  }
   throw invalid(
-    `"${address}" is not the address of an archive: expected sqlite:FOLDER or postgres://…`,
+    `"${
+      maskUrl(address)
+    }" is not the address of an archive: expected sqlite:FOLDER or postgres://…`,
   );
 }

@@ -71,6 +71,9 @@ describe("parseRedisUrl()", () => {
     "redis://u:%zzsecret@h",
     "redis://h?password=secret",
     "redis://h?prefx=secret:",
+    "redis://u:top/secret@h:1",
+    "redis://u:top?secret@h:1",
+    "redis://u:top@secret@h:1",
   ])("refuses %s without showing the password", (url) => {
     let failure: unknown;
     try {

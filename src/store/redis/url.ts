@@ -8,6 +8,7 @@
  * with `rediss` in place of `redis` for TLS (`?ca=FILE` trusts the authority in that file). User and password are
  * percent-encoded. `?layout=2` keeps the texts of a new store whole, for whoever reads them in Redis.
  */
+import { IN_A_PASSWORD } from "../../base/database_url.ts";
 import { defined } from "../../base/defined.ts";
 import { invalid } from "../../base/problem.ts";
 import { NEW_LAYOUTS } from "./terms.ts";
@@ -52,6 +53,7 @@ export function parseRedisUrl(url: string): RedisAddress {
   }
   const [, scheme, kind, credentials = "", hosts = "", path = "", search = ""] = found;
   const topology = kind === "sentinel" || kind === "cluster" ? kind : "single";
+  checkEncoded(hosts + path, search);
   const parts = path.split("/");
   const master = topology === "sentinel" ? parts.shift() : undefined;
   if (topology === "sentinel" && !master) {
@@ -86,6 +88,13 @@ export function parseRedisUrl(url: string): RedisAddress {
     ...(sentinelPassword !== null && { sentinelPassword }),
     ...(caFile !== null && { caFile }),
   };
+}
+
+/** Signs in a password that mean something in an address make a part of it a host, a path or a parameter. */
+function checkEncoded(place: string, search: string): void {
+  const isMeant = PARAMETERS.some((name) => search.startsWith(`${name}=`));
+  if (!place.includes("@") && (isMeant || !search.includes("@"))) return;
+  throw invalid(`Invalid Redis URL: ${IN_A_PASSWORD}`);
 }
 
 const PARAMETERS = ["prefix", "layout", "ca", "sentinelUser", "sentinelPassword"];
