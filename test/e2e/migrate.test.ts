@@ -410,6 +410,58 @@ describe("from files", () => {
     expect(report.status).toBe(1);
   });
 
+  test("what Argo's server has labelled is unchanged in a second run; other kinds, and manifests that differ, are told", async () => {
+    const labelled = join(folder, "labelled.json");
+    const template = (image: string) => ({
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "WorkflowTemplate",
+      metadata: {
+        name: "labelled",
+        namespace: "labelled",
+        labels: {
+          app: "x",
+          "workflows.argoproj.io/creator": "ann",
+          "workflows.argoproj.io/creator-email": "ann.at.example.com",
+          "workflows.argoproj.io/actor": "bob",
+          "workflows.argoproj.io/action": "Update",
+        },
+      },
+      spec: { templates: [{ name: "main", container: { image, command: ["true"] } }] },
+    });
+    const settings = (namespace: string, name: string) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "workflow-controller-configmap", namespace },
+      data: { [name]: "5" },
+    });
+    const others = [
+      { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "d" } },
+      settings("argo", "parallelism"),
+      settings("argo-two", "namespaceParallelism"),
+    ];
+    const write = (...items: unknown[]) =>
+      writeFile(labelled, JSON.stringify({ kind: "List", apiVersion: "v1", items }));
+    await write(template("a"), ...others);
+    for (const outcome of ["created", "unchanged"]) {
+      const report = told(await migrate("-f", labelled, "-o", "json", "--apply"));
+      expect(report.objects).toMatchObject([{ verdict: "works", outcome }]);
+      expect(report.status).toBe(0);
+      expect(report).toMatchObject({
+        troubles: [],
+        unseen: [{ what: "Deployment" }],
+        settings: [{ name: "parallelism" }, { name: "namespaceParallelism" }],
+      });
+    }
+    await write(template("a"), template("a"), template("b"));
+    const report = told(await migrate("-f", labelled, "-o", "json"));
+    expect(report.troubles).toEqual([{
+      what: "WorkflowTemplate/labelled/labelled",
+      why: expect.stringContaining("only the last one counts"),
+    }]);
+    expect(report.objects).toMatchObject([{ outcome: "differs" }]);
+    expect(report.status).toBe(1);
+  });
+
   test("wrong use is status 2", async () => {
     expect((await migrate("--archive-only")).status).toBe(2);
     expect((await migrate("--archive", "oracle://x")).status).toBe(2);

@@ -59,7 +59,9 @@ class FileSource implements Source {
       if (page.length > 0) yield page;
     }
     for (const [kind, count] of strange) {
-      this.#listener.trouble(kind === "" ? "objects without a kind" : kind, `${count} not read`);
+      // What is no manifest may be a damaged one. The folder of a repository has other kinds too.
+      if (kind === "") this.#listener.trouble("objects without a kind", `${count} not read`);
+      else this.#listener.unseen(kind, `${count}, not a kind that is imported`);
     }
   }
 

@@ -1,4 +1,5 @@
 /** Templates, cron workflows, bindings and ConfigMaps: read, assessed together, and imported in an order that suits them. */
+import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { inNewForm } from "../../spec/older_forms.ts";
 import { KINDS } from "../../spec/schema/decode_manifest.ts";
@@ -88,7 +89,13 @@ async function readManifests(
     if (objects.size >= MAX_MANIFESTS) {
       throw new Error(`There are more than ${MAX_MANIFESTS} manifests: use -n for one namespace`);
     }
-    objects.set(keyOf(object), object);
+    const key = keyOf(object);
+    const known = objects.get(key);
+    // A list of the cluster may show a ConfigMap a second time, as it is.
+    if (known !== undefined && !isDeepStrictEqual(known, object)) {
+      report.trouble(key, "there are several that differ; only the last one counts");
+    }
+    objects.set(key, object);
   };
   for await (const page of source.manifests()) {
     for (const object of page) {

@@ -9,7 +9,11 @@ import { metadataOf } from "../manifests.ts";
 import { INSTANCE_LABEL } from "./source.ts";
 
 /** kubectl's copy of the object. */
-const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+const LAST_APPLIED = /^kubectl\.kubernetes\.io\/last-applied-configuration$/;
+/** Labels that a server sets by itself: it assigns objects to no instance, and names its own callers. */
+const OF_SERVER = new RegExp(
+  `^(${INSTANCE_LABEL}|workflows\\.argoproj\\.io/((creator|actor)(-email|-preferred-username)?|action))$`,
+);
 
 /** Which objects start something by themselves once they are imported. */
 export interface Activity {
@@ -28,8 +32,7 @@ export function prepared(object: JsonObject, { isActive }: Activity): JsonObject
     metadata: defined({
       name,
       namespace,
-      // The server assigns objects to no instance.
-      labels: without(labels, INSTANCE_LABEL),
+      labels: without(labels, OF_SERVER),
       annotations: without(annotations, LAST_APPLIED),
     }),
     data,
@@ -37,10 +40,10 @@ export function prepared(object: JsonObject, { isActive }: Activity): JsonObject
   }) as JsonObject;
 }
 
-function without(given: JsonObject[string] | undefined, key: string): JsonObject | undefined {
+function without(given: JsonObject[string] | undefined, keys: RegExp): JsonObject | undefined {
   if (!isJsonObject(given)) return undefined;
-  const { [key]: _left, ...rest } = given;
-  return Object.keys(rest).length > 0 ? rest : undefined;
+  const rest = Object.entries(given).filter(([key]) => !keys.test(key));
+  return rest.length > 0 ? Object.fromEntries(rest) : undefined;
 }
 
 /**

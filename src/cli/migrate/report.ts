@@ -40,7 +40,7 @@ export class Report {
   readonly #counts = new Map<string, Counts>();
   readonly #troubles: Trouble[] = [];
   readonly #unseen: Trouble[] = [];
-  #settings: Setting[] = [];
+  readonly #settings: Setting[] = [];
   #told = 0;
   #count = 0;
 
@@ -73,8 +73,11 @@ export class Report {
     this.#unseen.push({ what, why });
   }
 
+  /** Adds the settings of a controller. An installation may have several controllers. */
   settings(settings: Setting[]): void {
-    this.#settings = settings;
+    for (const setting of settings) {
+      if (this.#settings.every(({ name }) => name !== setting.name)) this.#settings.push(setting);
+    }
   }
 
   /** Ends the report. @returns whether everything that was meant to be imported is, or would be */
