@@ -132,6 +132,16 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- divf (mulf (trimSuffix $unit $text | float64) (get $sizes $unit | default 1.0)) 1048576 | int64 -}}
 {{- end -}}
 
+{{/* Whether the cluster is asked about tokens; empty if not. */}}
+{{- define "sluice.asksCluster" -}}
+{{- if and (contains "client" .Values.auth.mode) (eq .Values.executor "kubernetes") }}true{{ end -}}
+{{- end -}}
+
+{{/* Whether `helm test` can work: its step is a pod, and its token one of the cluster; empty if not. */}}
+{{- define "sluice.isTested" -}}
+{{- if and (eq .Values.executor "kubernetes") (ne .Values.auth.mode "sso") }}true{{ end -}}
+{{- end -}}
+
 {{/* Values of authentication that depend on each other. */}}
 {{- define "sluice.checkAuth" -}}
 {{- if and (eq .Values.auth.mode "server") (not .Values.auth.allowWithoutAuth) -}}
@@ -158,7 +168,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and (or $sso .Values.auth.tokensSecret) (not (include "sluice.accessConfigMap" .)) -}}
 {{- fail "single sign-on and tokens need rules in auth.access or auth.accessConfigMap: without, nobody may do anything" -}}
 {{- end -}}
-{{- $asksCluster := and (contains "client" .Values.auth.mode) (eq .Values.executor "kubernetes") -}}
+{{- $asksCluster := include "sluice.asksCluster" . -}}
 {{- if and (contains "client" .Values.auth.mode) (not $asksCluster) (not .Values.auth.tokensSecret) -}}
 {{- fail (printf "auth.mode=client with executor=%s needs auth.tokensSecret: the cluster is not asked about tokens then" .Values.executor) -}}
 {{- end -}}
