@@ -6,12 +6,15 @@ const names = (data: object) => controllerSettings({ data } as never).map(({ nam
 test("settings are read as members, and as the one text of older installations", () => {
   expect(names({ parallelism: "10", instanceID: "a" })).toEqual(["instanceID", "parallelism"]);
   expect(names({ config: "parallelism: 10\nsso: {issuer: x}\n" })).toEqual(["parallelism", "sso"]);
-  expect(names({ config: "{", links: "[]" })).toEqual(["links"]);
+  expect(names({ config: "# none", links: "[]" })).toEqual(["links"]);
+  expect(controllerSettings({ data: { config: "{" } } as never)).toEqual([
+    { name: "config", advice: expect.stringContaining("no YAML") },
+  ]);
 });
 
 test("each setting says what to do, also one that nobody knows", () => {
   const [known, unknown] = controllerSettings({ data: { persistence: "x", toString: "y" } });
-  expect(known?.advice).toContain("--archive");
+  expect(known?.advice).toContain("--archive-store");
   expect(unknown).toEqual({ name: "toString", advice: "is not known here" });
 });
 

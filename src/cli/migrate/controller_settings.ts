@@ -11,7 +11,7 @@ const TEMPLATES = "there is no such setting: write it into the templates";
 
 /** What to do about each setting. */
 const ADVICE: Readonly<Record<string, string>> = {
-  archiveTTL: "--archive-deleted, --archive-ttl",
+  archiveTTL: "--archive-retention",
   artifactDrivers: "there are no drivers: --artifacts s3://…, or a repository of a known kind",
   artifactRepository: "--artifacts s3://…, or the ConfigMap artifact-repositories of a namespace",
   columns: "the pages have columns of their own",
@@ -29,12 +29,13 @@ const ADVICE: Readonly<Record<string, string>> = {
   navColor: "the pages have colours of their own",
   nodeEvents: "/api/v1/stream/events shows them",
   parallelism: "there is no such bound: use a semaphore, or spec.parallelism",
-  persistence: "--archive, --archive-deleted, --archive-ttl; --archive here imports what it holds",
+  persistence:
+    "--archive-store goes on with its PostgreSQL, or --archive here imports what it holds; its archiveTTL is a rule of --archive-retention",
   podGCDeleteDelayDuration: "there is no such setting; podGC of the templates counts",
   podGCGracePeriodSeconds: "there is no such setting; podGC of the templates counts",
   podSpecLogStrategy: "not there",
   resourceRateLimit: "--task-starts",
-  retentionPolicy: "ttlStrategy in the templates, --archive-ttl",
+  retentionPolicy: "ttlStrategy in the templates, --archive-retention",
   semaphoreLimitCacheSeconds: "changes of sizes are seen within seconds",
   sso: "--auth-mode sso and --sso-…; --access-file has the rules of service accounts",
   synchronization: "--sync-api; limits are set by `sluice sync`",
@@ -47,20 +48,25 @@ const ADVICE: Readonly<Record<string, string>> = {
 export function controllerSettings(configMap: JsonObject): Setting[] {
   const data = isJsonObject(configMap["data"]) ? configMap["data"] : {};
   const { config, ...own } = data;
-  const members = { ...membersOf(config), ...own };
+  const inText = membersOf(config);
+  const members = { ...(inText ?? { config: "" }), ...own };
   return Object.keys(members).sort().map((name) => ({
     name,
-    advice: Object.hasOwn(ADVICE, name) ? ADVICE[name] ?? "" : "is not known here",
+    advice: name === "config" && inText === undefined
+      ? "holds no settings that can be read: it is no YAML"
+      : Object.hasOwn(ADVICE, name)
+      ? ADVICE[name] ?? ""
+      : "is not known here",
   }));
 }
 
-/** The older form: all settings as one text. */
-function membersOf(text: Json | undefined): JsonObject {
+/** The older form: all settings as one text; undefined when it cannot be read. */
+function membersOf(text: Json | undefined): JsonObject | undefined {
   if (typeof text !== "string") return {};
   try {
     const value: unknown = parse(text);
-    return isJsonObject(value) ? value : {};
+    return isJsonObject(value) ? value : value === null ? {} : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
