@@ -6,6 +6,7 @@ import { ARGO_UI_BASE, checkArgoUi } from "./http/argo_ui.ts";
 import { type Config, ConfigError, describeConfig, parseConfig } from "./platform/config.ts";
 import { ListenError } from "./platform/listen_error.ts";
 import { createLogger, flushLog, type Logger } from "./platform/log.ts";
+import { strangeVariables } from "./platform/strange_variables.ts";
 import { stopSignal } from "./platform/process/stop_signal.ts";
 import { type Seat, takeSeat } from "./processes/seat.ts";
 import { processCount, startProcesses } from "./processes/start.ts";
@@ -33,6 +34,8 @@ export async function runServer(
   const log = seat === undefined ? root : root.child({ process: seat.number });
   // Lines that are still kept are written even when the process ends out of order.
   process.on("exit", () => void flushLog(log));
+  const variables = seat === undefined ? strangeVariables(env) : [];
+  if (variables.length > 0) log.warn({ variables }, "no settings have these names");
   try {
     const isParent = seat === undefined && processCount(config) > 1;
     return await (isParent ? startProcesses(config, log) : run(config, log, seat));

@@ -158,6 +158,13 @@ test("parseConfig() wants a port that several processes know", () => {
   ]);
 });
 
+test("parseConfig() refuses what cannot be the name of a namespace", () => {
+  expect(problemsOf(["--namespace", "team-a, team-b"])).toEqual([]);
+  expect(problemsOf(["--namespace", "Team A"])).toEqual([
+    '--namespace is "Team A", expected names of namespaces with commas between them',
+  ]);
+});
+
 test("parseConfig() shows no password of a wrong address", () => {
   expect(problemsOf(["--store=rediss//x://user:pw@host"])).toEqual([
     '--store is "rediss//x://user:***@host", expected sqlite:FOLDER, redis://… or memory:',
@@ -187,6 +194,13 @@ test.each<[flags: string[], place: string]>([
 test("parseConfig() refuses an archive beside the store that nobody could look into", () => {
   expect(problemsOf(["--archive=false", "--archive-store=sqlite:other"])).toEqual([
     "--archive-store needs --archive: finished workflows are found through it",
+  ]);
+});
+
+test("parseConfig() refuses what cannot be the name of a namespace", () => {
+  expect(problemsOf(["--namespace", "team-a, team-b"])).toEqual([]);
+  expect(problemsOf(["--namespace", "Team A"])).toEqual([
+    '--namespace is "Team A", expected names of namespaces with commas between them',
   ]);
 });
 

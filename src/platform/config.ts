@@ -407,6 +407,8 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "NAMESPACE",
     default: "",
+    pattern: /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\s*,\s*[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/,
+    expected: "names of namespaces with commas between them",
     doc:
       "Namespaces in which pods are run, and objects of the cluster are watched, separated by commas; empty: all",
   },
