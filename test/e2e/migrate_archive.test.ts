@@ -99,6 +99,11 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
     expect(counts(await migrate(["-n", "team-c"])))
       .toEqual([teamC, teamC, 0, 0, 0, teamC, 0, 0, 0]);
     expect(await archived()).toBe(0);
+    const none = await migrate(["-n", "nobody"]);
+    expect(none.status).toBe(0);
+    const other = await migrate(["--archive-cluster-name", "other"]);
+    expect(other.out).toContain('some are of "default": --archive-cluster-name names it');
+    expect(other.status).toBe(1);
   }, LONG_MS);
 
   test.skipIf(reason !== undefined)(

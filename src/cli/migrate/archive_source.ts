@@ -52,6 +52,15 @@ export class Archive {
     }
   }
 
+  /** The name of a cluster that has workflows here, if the chosen one has none. */
+  async otherCluster(): Promise<string | undefined> {
+    const query = `select clustername from ${TABLE}`;
+    const { clusterName } = this.#access;
+    const own = await this.#database.query(`${query} where clustername = ? limit 1`, [clusterName]);
+    const [other] = own.length > 0 ? [] : await this.#database.query(`${query} limit 1`, []);
+    return other?.["clustername"] ?? undefined;
+  }
+
   /** The uids of a selection in pages, by the order of the primary key. */
   async *uids(selection: Selection): AsyncGenerator<string[]> {
     const { terms, values } = this.#terms(selection);

@@ -45,6 +45,11 @@ export async function importArchive(
   run: WorkflowImport,
 ): Promise<void> {
   const total = await archive.count(selection);
+  const other = total === 0 ? await archive.otherCluster() : undefined;
+  if (other !== undefined) {
+    const why = `none is of this cluster, but some are of ${JSON.stringify(other)}`;
+    run.report.trouble("archived Workflows", `${why}: --archive-cluster-name names it`);
+  }
   const nodesOf: NodesOf = (uid, version) => archive.nodes(uid, version);
   const act = async (uid: string): Promise<ObjectReport | undefined> => {
     let workflow: JsonObject | undefined;
