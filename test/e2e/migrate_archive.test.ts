@@ -7,9 +7,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { NUL_TEXT } from "../../src/archive/postgres/reference_form.ts";
 import type { Json, JsonObject } from "../../src/base/json.ts";
 import { type Client, createClient } from "../../src/client/client.ts";
+import { NUL_TEXT } from "../../src/spec/archived_text.ts";
 import { createArchive, fillArchive, finishedWorkflow } from "../support/argo_archive.ts";
 import {
   databaseMissing,

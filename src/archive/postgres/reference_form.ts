@@ -8,10 +8,9 @@ import { gunzip, gzip } from "node:zlib";
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { Turns } from "../../platform/turns.ts";
+import { NUL_TEXT } from "../../spec/archived_text.ts";
 import { joinObject, largeMembers, splitObject } from "../object_text.ts";
 
-/** What the reference writes for NUL. */
-export const NUL_TEXT = "ARGO_POSTGRES_NULL_REPLACEMENT";
 /** Nodes with more characters are compressed. */
 const MAX_PLAIN_NODES = 2 ** 20;
 /** Largest text of the nodes of one workflow, unpacked. */

@@ -1,7 +1,7 @@
 /** The archive of an installation: the table `argo_archived_workflows` of its database, which is only read. */
-import { NUL_TEXT } from "../../archive/postgres/reference_form.ts";
 import { errorText } from "../../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { NUL_TEXT } from "../../spec/archived_text.ts";
 import { UsageError } from "../context.ts";
 import type { Selection } from "./source.ts";
 import { type Database, openDatabase, type Row } from "./sql.ts";

@@ -414,7 +414,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
   test("a changed password restarts Redis, which reads it at its start", () => {
     const annotations = (password?: string) => {
       const redis = password === undefined ? {} : { password };
-      const { spec } = one(render({ redis }), "StatefulSet") as {
+      const { spec } = one(render({ redis }), "StatefulSet") as unknown as {
         spec: { template: { metadata: { annotations?: Record<string, string> } } };
       };
       return spec.template.metadata.annotations;
