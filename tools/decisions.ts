@@ -167,6 +167,17 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/memoized_resubmit.test.ts: the exit handler of a task that could not begin is left out with it",
   },
   {
+    subject: "Semaphore of size 0",
+    reference:
+      "Workflows fail if nobody has used it since the controller began, and wait otherwise",
+    choice: "better",
+    sluice: "They wait until it is larger",
+    why:
+      "Size 0 is how somebody holds back what uses it; a restart must not change what that means",
+    shown:
+      "src/simulation/lock_status.test.ts: a semaphore of size 0 makes steps and workflows wait until it is larger",
+  },
+  {
     subject: "Expression of a loop that can't be evaluated",
     reference: "Passed on as written, and refused because the list is not JSON",
     choice: "better",

@@ -12,7 +12,7 @@ function submitAll(specs: string[]): Simulation {
   const simulation = new Simulation({ rules: [{ node: ".", after: 5 }] });
   simulation.addManifest(
     "ConfigMap",
-    { metadata: { name: "cm" }, data: { one: "1", two: "2" } } as never,
+    { metadata: { name: "cm" }, data: { none: "0", one: "1", two: "2" } } as never,
   );
   for (const [at, spec] of specs.entries()) {
     const manifest = {
@@ -94,4 +94,15 @@ test("a workflow that could not begin shows no condition about its pods", () => 
       "requested configuration is invalid: duplicate synchronization item found",
   );
   expect(status?.conditions).toEqual([{ type: "Completed", status: "True" }]);
+});
+
+test("a semaphore of size 0 makes steps and workflows wait until it is larger", () => {
+  const none = "synchronization: { semaphores: [{ configMapKeyRef: { name: cm, key: none } }] }";
+  const simulation = submitAll([
+    `${LEAF}\n${none}`,
+    `templates: [{ name: main, container: { image: x }, ${none} }]`,
+  ]);
+  const message = "Waiting for default/ConfigMap/cm/none lock. Lock status: 0/0";
+  expect(simulation.view("w0").status).toMatchObject({ phase: "Pending", message });
+  expect(simulation.view("w1").status?.nodes?.["w1"]).toMatchObject({ phase: "Pending", message });
 });

@@ -23,7 +23,7 @@ const THEN =
   "[[{ name: a, template: work }], [{ name: p, template: wait }], [{ name: b, template: work }]]";
 const status = (hit: boolean) => ({ hit, key: "k", cacheName: "c" });
 
-test.each([["5s", false], ["5", false], ["1m", true]])(
+test.each([["0", false], ["5s", false], ["5", false], ["10s", false], ["11s", true], ["1m", true]])(
   "a result of the same workflow that is 10 s old counts with maxAge %s: %s",
   (maxAge, hit) => {
     expect(run(THEN, `maxAge: "${maxAge}",`)("w[2].b")?.memoizationStatus).toEqual(status(hit));
@@ -49,4 +49,12 @@ test("a retry node and its attempts show the lookup, which the retry node makes 
   }
   // `b` has succeeded before the second attempt of `a` begins.
   expect(node("w[0].a(1)")).toMatchObject({ phase: "Succeeded", outputs: { exitCode: "0" } });
+});
+
+test("with maxAge 0 not even a result of this second counts", () => {
+  const node = run(
+    "[[{ name: a, template: work }], [{ name: b, template: work }]]",
+    'maxAge: "0",',
+  );
+  expect(node("w[1].b")?.memoizationStatus).toEqual(status(false));
 });

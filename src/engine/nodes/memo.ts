@@ -88,7 +88,7 @@ function maxAgeOf(maxAge: string | undefined): number {
 
 function isTooOld(turn: Turn, entry: MemoEntry, maxAgeMs: number): boolean {
   return maxAgeMs !== Infinity &&
-    turn.env.now > Date.parse(entry.creationTimestamp ?? "") + maxAgeMs;
+    turn.env.now >= Date.parse(entry.creationTimestamp ?? "") + maxAgeMs;
 }
 
 /** Saves the outputs of a node that has succeeded after a miss. */
