@@ -38,3 +38,22 @@ templates:
   const { nodes = {} } = simulation.view("w").status ?? {};
   expect(Object.values(nodes).find(({ name }) => name === "w.onExit")?.phase).toBe("Succeeded");
 });
+
+test.each(["stop", "terminate"] as const)(
+  "a DAG fails by a %s, though a task of it had an error",
+  (type) => {
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+  - { name: main, dag: { tasks: [{ name: a, template: work }, { name: b, template: wait }] } }
+  - { name: work, container: { image: x } }
+  - { name: wait, suspend: {} }`,
+      5,
+      { rules: [{ node: "a$", outcome: "Error" }] },
+    );
+    simulation.control("w", { type });
+    passTime(simulation, 5);
+    expect(simulation.view("w").status?.phase).toBe("Failed");
+  },
+);

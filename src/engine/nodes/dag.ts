@@ -78,8 +78,8 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const isCut = isCutOff(turn, node);
   const fault = isCut ? undefined : faultOfLoops(turn, node, frame, dag, phase);
   if (fault !== undefined) failNode(turn, node, fault);
-  else if (phase !== "Succeeded") end(turn, node, phase);
   else if (isCut) end(turn, node, "Failed");
+  else if (phase !== "Succeeded") end(turn, node, phase);
   else succeed(turn, node, frame);
   // What could not be carried out has no end from which others go on.
   if (node.isErrored === true) change(turn, node, { outbound: [] });
@@ -275,7 +275,7 @@ function phaseOf(
   dag: DagMemory,
 ): NodePhase | undefined {
   const isFailFast = frame.template.dag?.failFast !== false;
-  const phases = branchPhases(turn, node, frame);
+  const phases = branchPhases(turn, node, frame, dag.plan);
   let result: NodePhase | undefined = "Succeeded";
   for (const target of dag.plan.targets) {
     const phase = phases(target);

@@ -1,12 +1,12 @@
 /**
  * The phase of each task for the verdict on its DAG. A task that ran counts with its own phase. One that was skipped or
- * omitted inherits the phase of what came before it; failures win.
+ * omitted inherits the phase of what came before it; failures win, and of several the one that is nearest to the beginning.
  */
 import type { NodePhase } from "../../spec/manifest.ts";
 import { getOwner, nodeByName } from "../tree.ts";
 import { dependenciesOf } from "../scope/dag_plan.ts";
 import { outboundOf } from "./graph.ts";
-import type { Frame } from "../live.ts";
+import type { DagPlan, Frame } from "../live.ts";
 import { isCompleted, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 
@@ -15,8 +15,10 @@ export function branchPhases(
   turn: Turn,
   boundary: NodeRecord,
   frame: Frame,
+  plan: DagPlan,
 ): (task: string) => NodePhase | undefined {
   const known = new Map<string, NodePhase | undefined>();
+  let nearest: ((tasks: readonly string[]) => string | undefined) | undefined;
   const phaseOf = (task: string): NodePhase | undefined => {
     if (known.has(task)) return known.get(task);
     known.set(task, undefined);
@@ -29,29 +31,51 @@ export function branchPhases(
     if (node === undefined || !isFulfilled(node)) return undefined;
     if (isCompleted(node.phase)) return node.phase;
     if (node.phase === "Running") return "Succeeded";
-    let phase: NodePhase = "Succeeded";
+    const failed = new Map<string, NodePhase>();
     for (const name of dependenciesOf(frame, task)) {
       const inherited = inheritedFrom(name);
-      if (inherited === "Failed" || inherited === "Error") phase = inherited;
+      if (isFailure(inherited)) failed.set(name, inherited);
     }
-    return phase;
+    const [first = "Succeeded", ...others] = failed.values();
+    if (others.every((phase) => phase === first)) return first;
+    nearest ??= nearestOf(plan);
+    return failed.get(nearest([...failed.keys()]) ?? "") ?? first;
   };
   const inheritedFrom = (task: string): NodePhase => {
     const node = nodeByName(turn, `${boundary.name}.${task}`);
-    let phase: NodePhase = "Succeeded";
     const last = node === undefined ? [] : outboundOf(turn.state, node);
     // A template that failFast or an error has ended has no last nodes, but a phase.
-    if (last.length === 0) return phaseOf(task) ?? phase;
+    if (last.length === 0) return phaseOf(task) ?? "Succeeded";
     for (const id of last) {
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
       const { phase: ended } = decisive(turn, outbound);
       const own = isCompleted(ended) ? ended : phaseOf(task);
-      if (own === "Failed" || own === "Error") phase = own;
+      if (isFailure(own)) return own;
     }
-    return phase;
+    return "Succeeded";
   };
   return phaseOf;
+}
+
+function isFailure(phase: NodePhase | undefined): phase is "Failed" | "Error" {
+  return phase === "Failed" || phase === "Error";
+}
+
+/** A function that tells which of some tasks a breadth-first walk through the DAG meets first. */
+function nearestOf(
+  { names, numbers, dependencies, dependents, rank }: DagPlan,
+): (tasks: readonly string[]) => string | undefined {
+  const byRank = (a: number, b: number) => (rank[a] ?? 0) - (rank[b] ?? 0);
+  // A set keeps the order of the walk, and what is added during a loop is met too.
+  const roots = [...names.keys()].filter((task) => (dependencies[task] ?? []).length === 0);
+  const met = new Set(roots.sort(byRank));
+  for (const task of met) {
+    for (const next of [...dependents[task] ?? []].sort(byRank)) met.add(next);
+  }
+  const places = new Map([...met].map((task, place) => [task, place]));
+  const placeOf = (task: string) => places.get(numbers.get(task) ?? -1) ?? Infinity;
+  return (tasks) => [...tasks].sort((a, b) => placeOf(a) - placeOf(b))[0];
 }
 
 /** The node whose phase counts: behind an attempt, or a hook that is the last child of a retry node, the retry node itself. */

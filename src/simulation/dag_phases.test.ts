@@ -1,0 +1,39 @@
+/** Which phase a DAG gets from tasks that were left out after several failures. */
+import { expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+/** Phase of a DAG of which task `f` fails and task `e` ends with an error. */
+function phaseOf(tasks: string): string | undefined {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, dag: { failFast: false, tasks: [${tasks}] } }
+  - { name: work, container: { image: x } }`;
+  const rules = [
+    { node: "f$|\\\\(f\\\\)$", outcome: "Failed" as const },
+    { node: "e$", outcome: "Error" as const },
+  ];
+  return simulateWorkflow(spec, 30, { rules }).view("w").status?.phase;
+}
+
+const task = (name: string, depends = "") =>
+  `{ name: ${name}, template: work${depends === "" ? "" : `, depends: "${depends}"`} }`;
+
+test.each([
+  ["e && f", "Error"],
+  ["f && e", "Failed"],
+  ["s && f && e", "Failed"],
+  ["e || f", "Error"],
+])(
+  "of two failures before a task that was left out by %s, the first counts: %s",
+  (depends, phase) => {
+    expect(phaseOf([task("s"), task("f"), task("e"), task("z", depends)].join(", "))).toBe(phase);
+  },
+);
+
+test("the failure counts that is nearer to the beginning", () => {
+  const tasks = [task("e"), task("f"), task("m", "e"), task("z", "m && f")];
+  expect(phaseOf(tasks.join(", "))).toBe("Failed");
+  const others = [task("e"), task("f"), task("m", "f"), task("z", "m && e")];
+  expect(phaseOf(others.join(", "))).toBe("Error");
+});
