@@ -10,7 +10,7 @@ templates:
   - { name: main, dag: { failFast: false, tasks: [${tasks}] } }
   - { name: work, container: { image: x } }`;
   const rules = [
-    { node: "f$|\\\\(f\\\\)$", outcome: "Failed" as const },
+    { node: "f$", outcome: "Failed" as const },
     { node: "e$", outcome: "Error" as const },
   ];
   return simulateWorkflow(spec, 30, { rules }).view("w").status?.phase;
