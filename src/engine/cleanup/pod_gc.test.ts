@@ -5,9 +5,13 @@ import { accept } from "../accept.ts";
 import { advance } from "../advance.ts";
 import { takeChanges } from "../codec.ts";
 import { createWorkflow } from "../create.ts";
+import { cleanDelayMs } from "../nodes/task.ts";
 
 /** Names of the steps that are removed, of two with the labels `tier: a` and `tier: b`. */
-function removed(podGC: WorkflowSpec["podGC"]): string[] {
+function removed(
+  podGC: WorkflowSpec["podGC"],
+  labels: Record<string, string> = { app: "shop" },
+): string[] {
   const step = (tier: string) => ({
     name: tier,
     template: "work",
@@ -17,7 +21,7 @@ function removed(podGC: WorkflowSpec["podGC"]): string[] {
     metadata: { name: "wf", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
     spec: {
       entrypoint: "main",
-      podMetadata: { labels: { app: "shop" } },
+      podMetadata: { labels },
       ...(podGC === undefined ? {} : { podGC }),
       templates: [
         { name: "main", steps: [[step("a"), step("b")]] },
@@ -63,4 +67,25 @@ test.each(["OnPodCompletion", "OnWorkflowCompletion"])("%s removes the chosen po
   expect(expression("NotIn", ["a"])).toEqual(["b"]);
   expect(expression("Exists")).toEqual(["a", "b"]);
   expect(expression("DoesNotExist")).toEqual([]);
+});
+
+test.each(["OnPodCompletion", "OnWorkflowCompletion"])(
+  "%s: a delay that can't be read is the usual one, and ends nothing",
+  (strategy) => {
+    expect(removed({ strategy, deleteDelayDuration: "soon" })).toEqual(["a", "b"]);
+  },
+);
+
+test("the delay before pods are removed", () => {
+  const delays = [undefined, "", "soon", "0", "7", "1m", "-5s"].map(cleanDelayMs);
+  expect(delays).toEqual([5_000, 5_000, 5_000, 0, 7_000, 60_000, 0]);
+});
+
+test("the labels of a template win over those of all pods, as on the pods", () => {
+  const strategy = "OnPodCompletion";
+  const labels = { tier: "all", app: "shop" };
+  const chosen = (tier: string) =>
+    removed({ strategy, labelSelector: { matchLabels: { tier } } }, labels);
+  expect(chosen("all")).toEqual([]);
+  expect(chosen("b")).toEqual(["b"]);
 });

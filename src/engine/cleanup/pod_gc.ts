@@ -20,8 +20,8 @@ export function isChosenByPodGc(turn: Turn, findTask: () => TaskSpec): boolean {
   if (terms.length === 0) return true;
   const { template, podSpec, workflow } = findTask();
   return matchesLabels(terms, {
-    ...podLabels(template.metadata),
     ...podLabels(podSpec.podMetadata),
+    ...podLabels(template.metadata),
     [`${turn.env.labelPrefix}workflow`]: workflow,
     [completedLabel(turn.env)]: "true",
   });

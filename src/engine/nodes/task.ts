@@ -12,6 +12,7 @@ import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs, timeoutMs } from "./duration.ts";
+import { durationMs } from "../../spec/duration.ts";
 import { NodeFailure } from "../failure.ts";
 import { podSpecFor } from "./pod_texts.ts";
 import { publishGlobals } from "./global_outputs.ts";
@@ -266,9 +267,19 @@ function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
   });
 }
 
-/** How long finished tasks are kept, ms. @param text of `podGC.deleteDelayDuration` */
+const USUAL_CLEAN_DELAY_MS = 5_000;
+
+/**
+ * How long finished tasks are kept, ms. A text that is no duration ends no workflow.
+ * @param text of `podGC.deleteDelayDuration`
+ */
 export function cleanDelayMs(text: string | undefined): number {
-  return text === undefined || text === "" ? 5000 : nodeDurationMs(text);
+  if (text === undefined || text === "") return USUAL_CLEAN_DELAY_MS;
+  try {
+    return Math.max(0, durationMs(text));
+  } catch {
+    return USUAL_CLEAN_DELAY_MS;
+  }
 }
 
 /** The outcome; an error without artifacts when the key of one belongs to another namespace. */
