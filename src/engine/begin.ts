@@ -1,5 +1,5 @@
 /** The beginning of a workflow, before its first node: its manifest, its locks, and what it shows once it runs. */
-import type { WorkflowTemplate } from "../spec/manifest.ts";
+import type { ObjectMeta, WorkflowTemplate } from "../spec/manifest.ts";
 import { ownNames } from "../spec/naming.ts";
 import { placeOf } from "../spec/validation/owner.ts";
 import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
@@ -8,10 +8,10 @@ import { findStored } from "./stored_manifests.ts";
 import { complete, labelPhase, setCondition, workflowHolder } from "./finish.ts";
 import { report } from "./life/life.ts";
 import { mergedSpec } from "./scope/merged_spec.ts";
-import { ownSetting } from "./scope/own_settings.ts";
+import { ownSetting, withGlobals } from "./scope/own_settings.ts";
 import { lockKeys } from "./locks/keys.ts";
 import { configMapValue } from "./scope/inputs.ts";
-import { labelText } from "./scope/expressions.ts";
+import { labelFault, labelText } from "./scope/expressions.ts";
 import { GlobalScope } from "./scope/workflow_variables.ts";
 import { findInvalidSpec } from "./scope/spec_check.ts";
 import { executedSpec, workflowNamespace } from "./state.ts";
@@ -85,20 +85,29 @@ function readParameterValues(turn: Turn): void {
   turn.state.pending.specs = true;
 }
 
-/** Sets the labels and annotations that the spec asks for. */
+/**
+ * Sets the labels and annotations that the spec asks for. Expressions of labels see those that were set before them.
+ * @throws {ExpressionError} {TemplateError} {NodeFailure} for a value that no label can have
+ */
 function applyMetadata(turn: Turn): void {
   const { metadata } = turn.state.header;
-  const wanted = executedSpec(turn.state).workflowMetadata;
+  const wanted = withGlobals(turn, executedSpec(turn.state).workflowMetadata);
   if (wanted === undefined) return;
-  const labels: Record<string, string> = { ...wanted.labels };
-  for (const [key, { expression }] of Object.entries(wanted.labelsFrom ?? {})) {
-    labels[key] = labelText(key, expression, new GlobalScope(turn), turn.env);
-  }
-  metadata.labels = { ...metadata.labels, ...labels };
+  markIndex(turn);
+  for (const [key, value] of Object.entries(wanted.labels ?? {})) setLabel(metadata, key, value);
   if (wanted.annotations !== undefined) {
     metadata.annotations = { ...metadata.annotations, ...wanted.annotations };
   }
-  markIndex(turn);
+  for (const [key, { expression }] of Object.entries(wanted.labelsFrom ?? {})) {
+    const value = labelText(key, expression, new GlobalScope(turn), turn.env);
+    setLabel(metadata, key, value, expression);
+  }
+}
+
+function setLabel(metadata: ObjectMeta, key: string, value: string, expression?: string): void {
+  const fault = labelFault(key, value, expression);
+  if (fault !== undefined) throw new NodeFailure(fault);
+  metadata.labels = { ...metadata.labels, [key]: value };
 }
 
 /** Asks for the locks of the workflow as a whole. True when it has them, or needs none. */

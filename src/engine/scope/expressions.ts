@@ -23,6 +23,8 @@ import {
   substituteText,
   type TemplateOptions,
 } from "../../expr/templates/template.ts";
+import { labelValueProblems } from "../../expr/selectors/label_selector.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import { evaluateWhen } from "../../expr/when/when.ts";
 import { fromJson } from "../../expr/values/values.ts";
 import type { EngineEnv } from "../engine.ts";
@@ -93,6 +95,16 @@ export function expressionJson(expression: string, scope: Scope, env: EngineEnv)
 /** Value of a label's expression. @throws {ExpressionError} */
 export function labelText(label: string, expression: string, scope: Scope, env: EngineEnv): string {
   return evaluateLabelFrom(label, expression, scope, evaluationOf(env));
+}
+
+/** Why no label can have a value, which an expression may have given; undefined if one can. */
+export function labelFault(label: string, value: string, expression?: string): string | undefined {
+  const problems = labelValueProblems(value);
+  if (problems.length === 0) return undefined;
+  const origin = expression === undefined ? "" : ` and expression ${goQuote(expression)}`;
+  return `invalid label value ${goQuote(value)} for label ${goQuote(label)}${origin}: ${
+    problems.join(";")
+  }`;
 }
 
 /** Tells whether an expression that failed may be fine once more is known: it could be compiled. */

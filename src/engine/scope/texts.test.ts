@@ -55,7 +55,7 @@ test("times", () => {
   expect(goTime(at)).toBe("2024-01-02 15:04:05 +0000 UTC");
   expect([..."BbmAadHIMSYypZzL"].map((letter) => strftime(at, letter))).toEqual([
     ...["January", "Jan", "01", "Tuesday", "Tue", "02", "15", "03", "04", "05", "2024", "24", "PM"],
-    ...["UTC", "+0000", "067"],
+    ...["UTC", "+0000", ".067"],
   ]);
   expect(strftime(at, "Q")).toBeUndefined();
 });

@@ -32,6 +32,9 @@ const MONTHS = [
   ...["September", "October", "November", "December"],
 ];
 
+/** Letters of the conversions below. */
+export const STRFTIME_LETTERS = [..."BbmAadHIMSYypZzL"] as const;
+
 /** One strftime conversion of a time in UTC, by its letter; undefined for an unknown letter. */
 export function strftime(at: number, letter: string): string | undefined {
   const time = new Date(at);
@@ -69,7 +72,7 @@ export function strftime(at: number, letter: string): string | undefined {
     case "z":
       return "+0000";
     case "L":
-      return String(time.getUTCMilliseconds()).padStart(3, "0");
+      return `.${String(time.getUTCMilliseconds()).padStart(3, "0")}`;
     default:
       return undefined;
   }

@@ -10,7 +10,7 @@ import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
 import { isFailedOrError } from "../records.ts";
 import { podNameOf } from "./names.ts";
-import { rfc3339, strftime } from "./time_text.ts";
+import { rfc3339, strftime, STRFTIME_LETTERS } from "./time_text.ts";
 
 /** Variables that change while the workflow runs. */
 const LATE = /^workflow\.(status|failures|duration|outputs\.)/;
@@ -121,6 +121,7 @@ function* globalNames(turn: Turn): Iterable<string> {
     "creationTimestamp.RFC3339",
     "creationTimestamp.s",
   ];
+  for (const letter of STRFTIME_LETTERS) yield `creationTimestamp.${letter}`;
   for (const { name } of globalParameters(turn)) yield `parameters.${name}`;
   for (const key of Object.keys(metadata.annotations ?? {})) yield `annotations.${key}`;
   for (const key of Object.keys(metadata.labels ?? {})) yield `labels.${key}`;

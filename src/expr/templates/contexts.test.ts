@@ -187,6 +187,12 @@ test("values: outputs, data, labels", () => {
   expect(failure(() => evaluateLabelFrom("l", "1", scope))).toBe(
     'failed to evaluate label "l" expression "1" evaluted to int but must be a string',
   );
+  expect(failure(() => evaluateLabelFrom("l", '{"a": 1}', scope))).toBe(
+    'failed to evaluate label "l" expression "{\\"a\\": 1}" evaluted to map[string]interface {} but must be a string',
+  );
+  expect(failure(() => evaluateLabelFrom("l", "1 +", scope))).toMatch(
+    /^failed to compile function for expression "1 \+": unexpected token EOF/,
+  );
 });
 
 test("results that are too long for a text are errors", () => {

@@ -5,6 +5,7 @@
 import { cloneJson, type Json } from "../../base/json.ts";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { ExprCompileError, ExprRuntimeError, isFailure } from "../values/error.ts";
+import { goQuote } from "../values/go_quote.ts";
 import { goString, goTypeName, toJsonText, unescapeHtml } from "../values/go_text.ts";
 import type { Program } from "../language/program.ts";
 import { compileCached, referencesCached } from "../language/program_cache.ts";
@@ -150,10 +151,11 @@ export function evaluateLabelFrom(
   options?: RunOptions,
 ): string {
   const context = RunContext.of(options);
+  const quoted = goQuote(source);
   const describeCompile = (reason: string) =>
-    `failed to compile function for expression "${source}": ${reason}`;
-  const failed = `failed to evaluate label "${label}" expression "${source}"`;
-  const env = envOf(source, scope);
+    `failed to compile function for expression ${quoted}: ${reason}`;
+  const failed = `failed to evaluate label ${goQuote(label)} expression ${quoted}`;
+  const env = envOf(source, scope, describeCompile);
   const program = compile(source, env, ARGO_FUNCTIONS, context, describeCompile);
   const value = run(program, env, context, (reason) => `${failed}: ${reason}`);
   if (typeof value === "string") return wellFormed(value);
@@ -294,11 +296,17 @@ export function shortText(value: Value, context: RunContext): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-function envOf(source: string, scope: Scope): ValueMap {
+function envOf(
+  source: string,
+  scope: Scope,
+  describe: (reason: string) => string = (reason) => reason,
+): ValueMap {
   try {
     return new ScopeEnvironment(scope).envFor(referencesCached(source));
   } catch (error) {
-    if (error instanceof ExprCompileError) throw new ExpressionError(error.message, error);
+    if (error instanceof ExprCompileError) {
+      throw new ExpressionError(describe(error.message), error);
+    }
     throw error;
   }
 }
