@@ -171,7 +171,10 @@ export class InputScope implements Scope {
   find(name: string): Json | undefined {
     if (!name.startsWith("inputs.")) return undefined;
     const { parameters = [] } = this.#inputs ?? {};
-    if (name === "inputs.parameters") return parametersJson(parameters);
+    if (name === "inputs.parameters") {
+      // So Go writes a list that was never made.
+      return parameters.length === 0 ? "null" : parametersJson(parameters);
+    }
     if (parameters.length > FEW || !name.startsWith(PARAMETER)) return this.#known().get(name);
     const wanted = name.slice(PARAMETER.length);
     return parameters.find((parameter) => parameter.name === wanted)?.value;

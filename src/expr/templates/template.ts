@@ -264,8 +264,8 @@ class TagReplacer {
     this.#evaluation.step(STEPS_PER_EXPRESSION);
     const references = this.#references(source, tag);
     const missing = references
-      .filter(({ guarded, path: [root = ""] }) => !guarded && !this.#options.functions?.has(root))
-      .map((reference) => this.#environment.missingPart(reference))
+      .filter(({ path: [root = ""] }) => !this.#options.functions?.has(root))
+      .map((reference) => this.#missingPart(reference))
       .filter((path) => path !== undefined);
     const wrong = missing.find((path) => isErrorFor(path, this.#options.missing));
     if (wrong !== undefined) {
@@ -296,6 +296,12 @@ class TagReplacer {
       return undefined;
     });
     return text?.startsWith('"') ? JSON.parse(text) : text;
+  }
+
+  /** What is missing of a name; of one with a guard, only that nothing begins with its first part counts. */
+  #missingPart(reference: Reference): readonly string[] | undefined {
+    const missing = this.#environment.missingPart(reference);
+    return reference.guarded && missing !== undefined && missing.length > 1 ? undefined : missing;
   }
 
   #references(source: string, tag: string): readonly Reference[] {
