@@ -36,7 +36,7 @@ export function neededRights(use: ClusterUse): NeededRight[] {
       resource: "pods",
       verbs: ["create", "get", "list", "watch", "delete", "patch"],
     },
-    { group: "", resource: "persistentvolumeclaims", verbs: ["create", "get", "delete"] },
+    { group: "", resource: "persistentvolumeclaims", verbs: ["create", "get", "patch", "delete"] },
     { group: "", resource: "pods/log", verbs: ["get"] },
     { group: "", resource: "events", verbs: ["get", "list", "watch"] },
   ];

@@ -12,6 +12,9 @@ import type { WorkflowClaims } from "../port.ts";
 /** Workflows whose claims are known to be there, at most. */
 const MAX_KNOWN = 10_000;
 
+/** What keeps a claim that is deleted for as long as a pod names it. */
+const PROTECTION = "kubernetes.io/pvc-protection";
+
 export class KubernetesClaims {
   readonly #client: KubeClient;
   readonly #instance: string;
@@ -82,19 +85,23 @@ export class KubernetesClaims {
     for (const name of names) {
       const found = await this.#get(namespace, `${workflow}-${name}`);
       if (found === undefined || this.#ownerOf(found) !== workflowUid) continue;
-      const { uid } = found["metadata"] as { uid: string };
-      try {
-        await this.#client.call({
-          method: "DELETE",
-          path: `${claimsPath(namespace)}/${workflow}-${name}`,
-          body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } },
-        });
-      } catch (error) {
-        if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) {
-          throw error;
-        }
-      }
+      await this.#delete(
+        `${claimsPath(namespace)}/${workflow}-${name}`,
+        found["metadata"] as { uid: string; finalizers?: string[] },
+      );
     }
+  }
+
+  /** Deletes a claim although pods name it, as pods that are kept for their logs do: the cluster would keep it as long. */
+  async #delete(path: string, metadata: { uid: string; finalizers?: string[] }): Promise<void> {
+    const { uid, finalizers = [] } = metadata;
+    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } };
+    await this.#client.call({ method: "DELETE", path, body }).catch(unless(404, 409));
+    if (!finalizers.includes(PROTECTION)) return;
+    const others = finalizers.filter((finalizer) => finalizer !== PROTECTION);
+    const patch = { metadata: { uid, finalizers: others } };
+    // A role that is older than this does not allow it.
+    await this.#client.call({ method: "PATCH", path, body: patch }).catch(unless(403, 404, 409));
   }
 
   async #get(namespace: string, name: string): Promise<JsonObject | undefined> {
@@ -115,6 +122,13 @@ export class KubernetesClaims {
     const annotations = isJsonObject(metadata) ? metadata["annotations"] : undefined;
     return isJsonObject(annotations) ? annotations[this.#ownerAnnotation] : undefined;
   }
+}
+
+/** Throws an error, unless the API answered with one of these: the object is gone, or another has its name. */
+function unless(...statuses: number[]): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof KubeError && statuses.includes(error.status))) throw error;
+  };
 }
 
 function claimsPath(namespace: string): string {

@@ -22,6 +22,12 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       path: "/api/v1/namespaces",
       body: { metadata: { name: NAMESPACE } },
     });
+    // The controller makes it a moment later; pods are refused until then.
+    await client.call({
+      method: "POST",
+      path: `/api/v1/namespaces/${NAMESPACE}/serviceaccounts`,
+      body: { metadata: { name: "default" } },
+    }).catch(() => {});
   });
   afterAll(async () => {
     await client.call({ method: "DELETE", path: `/api/v1/namespaces/${NAMESPACE}` });
@@ -69,6 +75,30 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     await other.remove(removal("u1"));
     expect(await present()).toEqual([]);
     await other.remove(removal("u1"));
+  });
+
+  test("are gone at once, also while a pod names them that is kept for its log", async () => {
+    const { items } = await client.call<{ items: { metadata: { name: string } }[] }>({
+      path: "/api/v1/nodes",
+    });
+    const pods = `/api/v1/namespaces/${NAMESPACE}/pods`;
+    await claims().ensure(task("u4"));
+    await client.call({
+      method: "POST",
+      path: pods,
+      body: {
+        metadata: { name: "user" },
+        spec: {
+          nodeName: items[0]?.metadata.name ?? "",
+          serviceAccountName: "default",
+          containers: [{ name: "main", image: "i" }],
+          volumes: [{ name: "data", persistentVolumeClaim: { claimName: "wf-data" } }],
+        },
+      },
+    });
+    await claims().remove(removal("u4"));
+    await expect(client.call({ path: `${PATH}/wf-data` })).rejects.toThrow(/not found/);
+    await client.call({ method: "DELETE", path: `${pods}/user`, body: { gracePeriodSeconds: 0 } });
   });
 
   test("a claim that the cluster refuses is told", async () => {
