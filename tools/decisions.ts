@@ -614,6 +614,23 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/store/large_workflows.test.ts: a list without a limit ends when it is full, with a token to go on from",
   },
   {
+    place: "Deletion of a cron workflow",
+    reference:
+      "The cluster then deletes its workflows; `Orphan` leaves them without their owner, `Foreground` waits for them",
+    sluice:
+      "Its workflows in the store go too, a moment later; `Orphan` (or `orphanDependents`) leaves them as they are, `Foreground` is as `Background`. What has moved to the archive stays",
+    shown:
+      "test/contract/service/cron/runs.test.ts: the workflows of a deleted cron workflow go with it, whether they have ended or not",
+  },
+  {
+    place: "Deletion of a workflow that owns others",
+    reference: "The cluster deletes what belongs to it",
+    sluice:
+      "Workflows that belong to it stay, unless both are objects of a cluster, which then deletes them",
+    shown:
+      "test/contract/service/cron/runs.test.ts: a workflow stays when another workflow that owns it is deleted",
+  },
+  {
     place: "Stored objects that cannot be read",
     reference: "Left out of lists, with a line in the controller's log",
     sluice:

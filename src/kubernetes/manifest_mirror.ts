@@ -23,10 +23,18 @@ export function clusterVersion({ text }: Pick<StoredManifest, "text">): string |
 
 export class ManifestMirror {
   readonly #inner: ManifestStore;
+  readonly #beforeDrop: (gone: StoredManifest) => Promise<void>;
 
-  /** @param inner the store's own manifests */
-  constructor(inner: ManifestStore) {
+  /**
+   * @param inner the store's own manifests
+   * @param beforeDrop hears of what will be removed because its object is gone. @default nobody hears
+   */
+  constructor(
+    inner: ManifestStore,
+    beforeDrop: (gone: StoredManifest) => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#inner = inner;
+    this.#beforeDrop = beforeDrop;
   }
 
   /**
@@ -61,6 +69,7 @@ export class ManifestMirror {
       const before = await this.#inner.get(ManifestKind[kind], namespace, name);
       const known = before === undefined ? undefined : clusterVersion(before);
       if (before === undefined || known === undefined || isOlderVersion(version, known)) return;
+      await this.#beforeDrop(before);
       const removed = await this.#inner.remove(before.kind, namespace, name, before.version);
       if (removed !== undefined) return removed;
     }

@@ -22,6 +22,7 @@ import type { CallbackUrls } from "./callbacks/urls.ts";
 import type { KnownCounts } from "./workflows/known_counts.ts";
 import type { DurationEstimates } from "./workflows/duration_estimates.ts";
 import type { OlderWaits } from "./workflows/older_waits.ts";
+import type { DeletedOwners } from "./deleted_owners.ts";
 import type { EventFeed } from "./events/stream/feed.ts";
 import type { EventMetrics } from "./events/metrics.ts";
 import type { SystemFacts } from "./system_facts.ts";
@@ -155,6 +156,8 @@ export interface ServiceDeps {
   webhooks?: Pick<Webhooks, "deliveriesOfEvent" | "subscriptionsChanged">;
   /** Makes and checks callback URLs; absent: there are none. */
   callbacks?: CallbackUrls;
+  /** Deletes what belongs to deleted cron workflows. Absent: it stays. */
+  deletedOwners?: DeletedOwners;
   /** Deletes Workflow objects of the cluster; absent if the cluster is not the source of manifests. */
   objects?: ObjectRemover;
 }

@@ -20,6 +20,7 @@ export const MANIFEST_RESOURCES: Readonly<Record<ManifestKind, ResourceKind>> = 
   ConfigMap: { kind: "ConfigMap", resource: "configmaps", group: "" },
   Secret: { kind: "Secret", resource: "secrets", group: "" },
   WaitingCallback: resource("WaitingCallback", "waitingcallbacks"),
+  DeletedOwner: resource("DeletedOwner", "deletedowners"),
   Event: { kind: "Event", resource: "events", group: "" },
   ServiceAccount: { kind: "ServiceAccount", resource: "serviceaccounts", group: "" },
 };

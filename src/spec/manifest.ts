@@ -648,6 +648,8 @@ export const ManifestKind = {
   Event: "Event",
   /** Sluice's own, never shown: a callback that came before its step. */
   WaitingCallback: "WaitingCallback",
+  /** Sluice's own, never shown: a cron workflow that is being deleted. */
+  DeletedOwner: "DeletedOwner",
 } as const;
 export type ManifestKind = typeof ManifestKind[keyof typeof ManifestKind];
 

@@ -15,6 +15,7 @@ import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import { createCallbackCount } from "../service/callbacks/metrics.ts";
 import { defined } from "../base/defined.ts";
+import { DeletedOwners } from "../service/deleted_owners.ts";
 import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
 import { createSharedLooks } from "../service/shared_looks.ts";
@@ -90,6 +91,7 @@ export async function createService(
     artifacts,
     callbacks,
     webhooks,
+    deletedOwners: new DeletedOwners(store.manifests, clock),
     surroundings: {
       durability: config.durability,
       artifacts,

@@ -8,6 +8,7 @@ import { ObjectLookup } from "../kubernetes/object_lookup.ts";
 import { type Clock, systemClock } from "../platform/clock.ts";
 import { SharedClock } from "../platform/shared_clock.ts";
 import { type ReportUnreadable, unreadableReporter } from "../platform/unreadable.ts";
+import { noteLostOwner } from "../service/deleted_owners.ts";
 import { reachStore } from "../store/open_store.ts";
 import { measureStore } from "../store/measured_store.ts";
 import type { Store } from "../store/port.ts";
@@ -50,7 +51,7 @@ export async function openStorage(context: ServerContext, stop: AbortSignal): Pr
     warnOfDurability(timed, context);
     return { ...common, store: timed };
   }
-  const { store, ...cluster } = await openCluster(timed, context);
+  const { store, ...cluster } = await openCluster(timed, context, clock);
   warnOfDurability(store, context);
   return { ...common, store, cluster };
 }
@@ -86,9 +87,13 @@ function warnOfDurability(store: Store, { config, log }: ServerContext): void {
 async function openCluster(
   inner: Store,
   { config, log }: ServerContext,
+  clock: Clock,
 ): Promise<ClusterStorage & { store: Store }> {
   const client = new KubeClient(await loadKubeConfig(process.env));
-  const mirror = new ManifestMirror(inner.manifests);
+  const mirror = new ManifestMirror(
+    inner.manifests,
+    (gone) => noteLostOwner(inner.manifests, gone, clock.now()),
+  );
   const manifests = createClusterManifests({
     client,
     mirror,

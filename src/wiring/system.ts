@@ -183,6 +183,7 @@ async function startBackground(
   void runCensus(service, metrics, replica, closing);
   void runRetention(service, closing);
   if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
+  void service.deletedOwners?.run(service, replica, closing);
   const cron = startCronRunner(service, replica);
   const events = startEventProcessing(service, {
     replica,

@@ -34,6 +34,7 @@ import { changeManifest } from "../manifests/writes.ts";
 import { isTransient, undefinedWhenNotFound } from "../problem_kinds.ts";
 import { storeWorkflow } from "../workflows/create.ts";
 import { NOT_ARCHIVED } from "../workflows/reads.ts";
+import { ownersOf } from "../workflows/stored_workflow.ts";
 
 const KIND = ManifestKind.CronWorkflow;
 /** Longer than the time in which a due time may be looked at again. */
@@ -238,10 +239,10 @@ function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
   }
 }
 
-/** Most runs of a cron workflow that are looked through. */
-const MOST_RUNS = 1_000;
-
-/** A cron workflow with its workflows; undefined when it no longer exists. */
+/**
+ * A cron workflow with its workflows in the store; undefined when it no longer exists. Those of an earlier one of its name,
+ * which were left when that was deleted, are nobody's.
+ */
 async function findCron(
   deps: ServiceDeps,
   namespace: string,
@@ -253,17 +254,19 @@ async function findCron(
     undefinedWhenNotFound,
   );
   if (cron === undefined) return undefined;
-  const { items } = await deps.store.query.list({
+  const { items } = await (deps.history?.live ?? deps.store).query.list({
     kind: "wf",
     namespace,
     labels: [{ key: cronLabel(deps.settings.naming), operator: "=", values: [name] }, NOT_ARCHIVED],
     limit: 0,
-    parts: [],
-    // Of the archive, only the newest ones matter: older ones go as they become too many.
-    ...(deps.history && { maxScan: MOST_RUNS }),
+    parts: ["h"],
   });
+  const { uid } = cron.metadata;
+  const children = items.filter(({ parts }) =>
+    ownersOf(parts["h"]).some((owner) => owner.controller === true && owner.uid === uid)
+  );
   const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
-  return { cron: inPlace, children: items.map(({ index }) => index) };
+  return { cron: inPlace, children: children.map(({ index }) => index) };
 }
 
 async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {

@@ -9,6 +9,7 @@ import { rfc3339 } from "../../engine/scope/time_text.ts";
 import type { ManifestKind, ObjectMeta } from "../../spec/manifest.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import { orphansDependents } from "../deleted_owners.ts";
 import { type DeleteRequest, isToBeDeleted } from "../deletions.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MANIFEST_RESOURCES } from "../kinds.ts";
@@ -142,8 +143,13 @@ export async function deleteManifest(
     if (!isToBeDeleted(deps, resource, name, request, { uid, resourceVersion })) return;
     // A damaged record may have lost its version too.
     const expect = resourceVersion === "0" ? undefined : resourceVersion;
+    if (kind === "CronWorkflow" && uid !== undefined) {
+      const owner = { namespace, name, uid, orphans: orphansDependents(request) };
+      await deps.deletedOwners?.note(owner);
+    }
     const removed = await deps.store.manifests.remove(kind, namespace, name, expect);
     if (removed !== undefined) {
+      if (kind === "CronWorkflow") deps.deletedOwners?.removed();
       if (kind === "Subscription") await announceSubscription(deps);
       return;
     }

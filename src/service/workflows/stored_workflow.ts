@@ -4,7 +4,7 @@
  */
 import { isArchivedActor, parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { errorText } from "../../base/error_text.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { runToEnd, type Steps } from "../../base/steps.ts";
@@ -12,7 +12,7 @@ import { loadSteps, loadWithoutNodes } from "../../engine/codec.ts";
 import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { type Turns } from "../../platform/turns.ts";
-import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
+import { ARCHIVED_NAME_LABEL, type OwnerReference, type Workflow } from "../../spec/manifest.ts";
 import {
   type Change,
   type IndexEntry,
@@ -190,8 +190,22 @@ export function changedHead(...source: Parameters<typeof changedWorkflow>): Work
 
 /** Labels of a workflow, from the text of its header; undefined when there is none or it cannot be read. */
 export function labelsOf(header: string | undefined): Record<string, string> | undefined {
-  const value = header === undefined ? undefined : parseOrUndefined(header);
-  if (!isJsonObject(value) || !isJsonObject(value["metadata"])) return undefined;
-  const { labels } = value["metadata"];
+  const metadata = metadataOf(header);
+  if (metadata === undefined) return undefined;
+  const { labels } = metadata;
   return isJsonObject(labels) ? labels as Record<string, string> : {};
+}
+
+/** Owners of a workflow, from the text of its header; none when it cannot be read. */
+export function ownersOf(header: string | undefined): OwnerReference[] {
+  const owners = metadataOf(header)?.["ownerReferences"];
+  if (!Array.isArray(owners)) return [];
+  return owners.filter(isJsonObject) as unknown as OwnerReference[];
+}
+
+/** Metadata in the text of a stored object; undefined when there is none or it cannot be read. */
+export function metadataOf(text: string | undefined): JsonObject | undefined {
+  const value = text === undefined ? undefined : parseOrUndefined(text);
+  const metadata = isJsonObject(value) ? value["metadata"] : undefined;
+  return isJsonObject(metadata) ? metadata : undefined;
 }

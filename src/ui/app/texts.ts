@@ -787,7 +787,9 @@ export const TEXTS = {
     removed: (name: string) => `The cron workflow ${name} is deleted.`,
     failed: (name: string) => `${name} was not changed.`,
     removeAsk: (name: string) => `Delete the cron workflow ${name}?`,
-    removeWhat: "It starts nothing any more. This cannot be undone.",
+    removeWhat:
+      "It starts nothing any more, and its workflows are deleted with it, also those that " +
+      "still run. Those in the archive stay. This cannot be undone.",
     runAsk: (name: string) => `Run ${name} now?`,
     runWhat:
       "A workflow starts at once, beside its schedule and whatever its concurrency policy says.",

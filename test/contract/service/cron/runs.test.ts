@@ -5,10 +5,16 @@ import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { startCronRunner } from "../../../../src/service/cron/runs.ts";
+import { DeletedOwners } from "../../../../src/service/deleted_owners.ts";
+import type { DeleteRequest } from "../../../../src/service/deletions.ts";
 import type { ServiceDeps } from "../../../../src/service/deps.ts";
 import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { getManifest } from "../../../../src/service/manifests/reads.ts";
-import { changeManifest, createManifest } from "../../../../src/service/manifests/writes.ts";
+import {
+  changeManifest,
+  createManifest,
+  deleteManifest,
+} from "../../../../src/service/manifests/writes.ts";
 import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
 import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
 import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
@@ -19,6 +25,8 @@ import {
   type CronWorkflowSpec,
   type CronWorkflowStatus,
   ManifestKind,
+  type ObjectMeta,
+  type OwnerReference,
 } from "../../../../src/spec/manifest.ts";
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 import { Deployment } from "../../../support/deployment.ts";
@@ -31,6 +39,7 @@ let deployment: Deployment;
 let host: Host;
 let deps: ServiceDeps;
 let runner: CronRunner;
+let stop: AbortController;
 
 beforeEach(async () => {
   deployment = new Deployment(() => undefined);
@@ -47,11 +56,15 @@ beforeEach(async () => {
     watches: new WatchHub(store, workflows, clock),
     counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
+    deletedOwners: new DeletedOwners(store.manifests, clock),
   };
   runner = startCronRunner(deps, "a");
+  stop = new AbortController();
+  void deps.deletedOwners?.run(deps, "a", stop.signal);
 });
 
 afterEach(async () => {
+  stop.abort();
   const stopped = runner.stop();
   await deployment.clock.advance(1);
   await stopped;
@@ -175,4 +188,160 @@ test("a spec that is valid again is not called wrong, even while nothing runs", 
   await change({ stopStrategy: { expression: "1 == 2" }, suspend: true });
   await pass(60);
   expect(await status()).toMatchObject({ failed: 0, conditions: null });
+});
+
+const remove = (request: DeleteRequest = {}) =>
+  deleteManifest(deps, caller, KIND, "default", "c", request);
+
+const submitByHand = (name: string, more: Partial<ObjectMeta> = {}) =>
+  host.execute("default", name, {
+    type: "submit",
+    workflow: {
+      metadata: {
+        ...{ name, namespace: "default", uid: `uid-${name}` },
+        labels: { "workflows.argoproj.io/cron-workflow": "c" },
+        ...more,
+      },
+      spec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
+    },
+  });
+
+async function ownReference(): Promise<OwnerReference> {
+  const { metadata } = await getManifest<CronWorkflow>(deps, caller, KIND, "default", "c");
+  const { name = "", uid = "" } = metadata;
+  return { apiVersion: "argoproj.io/v1alpha1", kind: "CronWorkflow", name, uid };
+}
+
+const notes = async () =>
+  (await deployment.store.manifests.list(ManifestKind.DeletedOwner, { limit: 0 })).items.length;
+
+test("the workflows of a deleted cron workflow go with it, whether they have ended or not", async () => {
+  await create({});
+  await pass(125);
+  await end(nameAt(1));
+  expect(await made()).toEqual([nameAt(1), nameAt(2)]);
+  await remove();
+  await pass(1);
+  expect(await made()).toEqual([]);
+  await pass(180);
+  expect(await notes()).toBe(0);
+});
+
+test.each<DeleteRequest>([
+  { propagationPolicy: "Orphan" },
+  { orphanDependents: true },
+])("they stay when the deletion asks for it: %o", async (request) => {
+  await create({});
+  await pass(65);
+  await remove(request);
+  await pass(180);
+  expect(await made()).toEqual([nameAt(1)]);
+  expect(await notes()).toBe(0);
+});
+
+test.each<DeleteRequest>([
+  { propagationPolicy: "Foreground" },
+  { propagationPolicy: "Background" },
+  { orphanDependents: false },
+])("they go when the deletion asks for it: %o", async (request) => {
+  await create({});
+  await pass(65);
+  await remove(request);
+  await pass(1);
+  expect(await made()).toEqual([]);
+});
+
+test("what belongs to nothing, or to something else too, stays; also if the cron workflow comes back", async () => {
+  await create({});
+  await pass(10);
+  const own = await ownReference();
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "m", uid: "another" };
+  await submitByHand("free");
+  await submitByHand("shared", { ownerReferences: [own, other] });
+  await submitByHand("others", { ownerReferences: [{ ...own, uid: "an-earlier-one" }] });
+  await submitByHand("own", { ownerReferences: [own] });
+  await remove();
+  await create({});
+  await pass(70);
+  expect((await made()).sort()).toEqual([nameAt(1), "free", "others", "shared"]);
+});
+
+test("a run that was being made while its cron workflow was deleted goes too", async () => {
+  await create({});
+  await pass(10);
+  const own = await ownReference();
+  await remove();
+  await pass(1);
+  await submitByHand("late", { ownerReferences: [own] });
+  await pass(31);
+  expect(await made()).toEqual([]);
+});
+
+test("a workflow with a finalizer shows that it is to be deleted", async () => {
+  await create({ workflowMetadata: { finalizers: ["example.com/hold"] } });
+  await pass(65);
+  await remove();
+  await pass(180);
+  const { metadata } = await deployment.workflow(nameAt(1));
+  expect(metadata.deletionTimestamp).toBe("2030-01-01T00:01:05Z");
+});
+
+test("another replica deletes what a crash has left", async () => {
+  await create({});
+  await pass(65);
+  const { uid } = await ownReference();
+  stop.abort();
+  const dead = new DeletedOwners(deployment.store.manifests, deployment.clock);
+  await dead.note({ namespace: "default", name: "c", uid, orphans: false });
+  await deployment.store.manifests.remove(KIND, "default", "c");
+  expect(await made()).toEqual([nameAt(1)]);
+  const next = new AbortController();
+  void new DeletedOwners(deployment.store.manifests, deployment.clock).run(deps, "a", next.signal);
+  await pass(1);
+  next.abort();
+  expect(await made()).toEqual([]);
+});
+
+test("a deletion that was noted and did not happen deletes nothing", async () => {
+  await create({});
+  await pass(65);
+  const { uid } = await ownReference();
+  await deps.deletedOwners?.note({ namespace: "default", name: "c", uid, orphans: false });
+  deps.deletedOwners?.removed();
+  await pass(180);
+  expect(await made()).toContain(nameAt(1));
+  expect(await notes()).toBe(0);
+});
+
+test("more workflows than are deleted at once", async () => {
+  await create({});
+  await pass(10);
+  const own = await ownReference();
+  for (let at = 0; at < 120; at++) await submitByHand(`own-${at}`, { ownerReferences: [own] });
+  await remove();
+  await pass(1);
+  expect(await made()).toEqual([]);
+});
+
+test("runs of an earlier cron workflow of the name are not counted, held against it or removed", async () => {
+  await create({});
+  await pass(65);
+  await end(nameAt(1));
+  await pass(60);
+  await remove({ propagationPolicy: "Orphan" });
+  await create({ concurrencyPolicy: "Forbid", successfulJobsHistoryLimit: 0 });
+  await pass(60);
+  await end(nameAt(3));
+  await pass(2);
+  expect(await made()).toEqual([nameAt(1), nameAt(2)]);
+  expect(await status()).toMatchObject({ active: null, succeeded: 1 });
+});
+
+test("a workflow stays when another workflow that owns it is deleted", async () => {
+  await submitByHand("parent", { labels: {} });
+  const owner = { apiVersion: "argoproj.io/v1alpha1", kind: "Workflow", name: "parent" };
+  await submitByHand("child", { ownerReferences: [{ ...owner, uid: "uid-parent" }] });
+  await host.execute("default", "parent", { type: "delete" });
+  await pass(180);
+  expect(await made()).toEqual(["child"]);
 });
