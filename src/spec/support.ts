@@ -316,7 +316,7 @@ export const CLAIMS: readonly Claim[] = [
     of: CONTAINERS,
     members: "restartPolicy",
     is: "nny",
-    note: "It is always `Always` for a sidecar",
+    note: "It has no effect on a sidecar",
   },
   { of: CONTAINERS, members: "terminationMessagePath", is: "nny" },
   { of: "ContainerSetTemplate ContainerSetRetryStrategy", members: "*", is: "yyy" },

@@ -153,8 +153,9 @@ async function main(): Promise<void> {
           "executors/resource/resource_executor",
           "executors/kubernetes/volume_claims",
           "executors/kubernetes/orphan_pods",
+          "executors/kubernetes/other_containers",
         ],
-        "executor kubernetes|resource templates|volume claims|orphan",
+        "executor kubernetes|resource templates|volume claims|orphan|other containers",
       ));
     await step(
       "kinds",

@@ -1,5 +1,4 @@
 /** What the API server reports about a namespace's workflow pods, with the time at which a separate client hears it. */
-import { hasEnded } from "../../src/executors/kubernetes/outcome.ts";
 import type { Pod } from "../../src/executors/kubernetes/outcome.ts";
 import type { KubeClient } from "../../src/kubernetes/kube_client.ts";
 import { STANDARD_NAMING } from "../../src/spec/naming.ts";
@@ -48,7 +47,7 @@ export class PodEvents {
       const known = this.pods.get(uid) ?? { workflow, uid, created: now, restarts: 0 };
       this.pods.set(uid, known);
       if (pod.status?.phase === "Running") known.running ??= now;
-      if (hasEnded(pod)) known.ended ??= now;
+      if (haveAllEnded(pod)) known.ended ??= now;
       if (labels[`${STANDARD_NAMING.labelPrefix}completed`] === "true") known.taken ??= now;
       const statuses = (pod.status?.containerStatuses ?? []) as { restartCount?: number }[];
       known.restarts = Math.max(
@@ -65,4 +64,11 @@ export class PodEvents {
   stop(): void {
     this.#stop.abort();
   }
+}
+
+function haveAllEnded({ status = {} }: Pod): boolean {
+  const { phase, containerStatuses = [] } = status;
+  if (phase === "Succeeded" || phase === "Failed") return true;
+  return containerStatuses.length > 0 &&
+    containerStatuses.every(({ state }) => state?.terminated !== undefined);
 }

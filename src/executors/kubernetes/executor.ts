@@ -16,10 +16,17 @@ import type { Artifact } from "../../spec/manifest.ts";
 import { LATE } from "../deadline.ts";
 import { KubernetesClaims } from "./claims.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
-import { hasEnded, hasMaybeStarted, hasStarted, podOutcome } from "./outcome.ts";
+import {
+  hasEnded,
+  hasMaybeStarted,
+  hasStarted,
+  haveMainsEnded,
+  mustBeEnded,
+  podOutcome,
+} from "./outcome.ts";
 import type { Pod } from "./outcome.ts";
 import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
-import { deletePod, markCompleted } from "./pod_calls.ts";
+import { deletePod, endContainers, markCompleted } from "./pod_calls.ts";
 import { podLogs } from "./pod_logs.ts";
 import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
 import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
@@ -35,6 +42,8 @@ import { RunningTask } from "./running_task.ts";
 /** Waits before a pod is created again, ms: the first and the longest one. */
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
+/** How often the containers of a pod are told to end, when the cluster does not answer. */
+const MAX_TRIES = 10;
 /** How often the log of a container is asked for that starts later than its pod, ms. */
 const LOG_WAIT_MS = 500;
 
@@ -74,6 +83,8 @@ export class KubernetesExecutor implements Executor {
   readonly #claims: KubernetesClaims;
   readonly #creator: PodCreator;
   readonly #running = new Map<string, RunningTask>();
+  /** Uids of pods whose containers are being ended. */
+  readonly #ending = new Set<string>();
   readonly #stop = new AbortController();
 
   /** @throws {Problem} InvalidArgument when the call back URL is not a URL */
@@ -187,12 +198,38 @@ export class KubernetesExecutor implements Executor {
   #onPod(pod: Pod, isGone: boolean): void {
     const entry = this.#running.get(pod.metadata.annotations?.[TASK_ANNOTATION] ?? "");
     if (entry === undefined || entry.isEnding) return;
-    if (hasEnded(pod)) return void this.#finish(entry, pod, this.#options.clock.monotonic());
+    const { task } = entry;
+    if (!isGone && mustBeEnded(pod, task)) void this.#endContainers(pod);
+    if (hasEnded(pod, task) || (isGone && haveMainsEnded(pod, task))) {
+      return void this.#finish(entry, pod, this.#options.clock.monotonic());
+    }
     if (!isGone) return entry.see(pod, this.#options.labelPrefix);
-    if (entry.isStarted || hasMaybeStarted(pod)) {
+    if (entry.isStarted || hasMaybeStarted(pod, task)) {
       return this.#settle(entry, { phase: "Error", message: "pod deleted" });
     }
     void this.#createAgain(entry);
+  }
+
+  /** Ends what still runs in a pod, of which nothing more is wanted. */
+  async #endContainers({ metadata }: Pod): Promise<void> {
+    const { client, clock, log } = this.#options;
+    const { uid, name } = metadata;
+    // Each state of the pod asks for it, until the pod says that it was done.
+    if (this.#ending.has(uid)) return;
+    this.#ending.add(uid);
+    try {
+      for (let tries = 1; !this.#stop.signal.aborted; tries++) {
+        try {
+          return await endContainers(client, metadata);
+        } catch (error) {
+          log.warn({ err: error, pod: name }, "containers of a pod can't be ended yet");
+          if (!isPassing(error) || tries === MAX_TRIES) return;
+        }
+        await clock.sleep(FIRST_WAIT_MS * tries, this.#stop.signal);
+      }
+    } finally {
+      this.#ending.delete(uid);
+    }
   }
 
   /** For a pod that was deleted before it began. Nothing has been done yet, so the task gets another one. */
@@ -216,13 +253,13 @@ export class KubernetesExecutor implements Executor {
     entry.isEnding = true;
     const { task } = entry;
     const { client, clock, memory, log, labelPrefix } = this.#options;
-    if (!entry.isStarted && hasStarted(pod)) entry.see(pod, labelPrefix);
+    if (!entry.isStarted && hasStarted(pod, task)) entry.see(pod, labelPrefix);
     entry.seeProgress(pod, labelPrefix);
     const outcome = podOutcome(pod, task);
     try {
       const { outputs, fault } = await podOutputs(task, pod, memory, labelPrefix);
       if (Object.keys(outputs).length > 0) outcome.outputs = outputs;
-      const logs = await this.#archiveLogs(task, pod);
+      const logs = await this.#archiveLogs(task);
       if (logs.length > 0) {
         outcome.outputs = { ...outputs, artifacts: [...(outputs.artifacts ?? []), ...logs] };
       }
@@ -243,13 +280,13 @@ export class KubernetesExecutor implements Executor {
   }
 
   /** The logs as artifacts. When that fails, the task does not. */
-  async #archiveLogs(task: TaskSpec, pod: Pod): Promise<Artifact[]> {
+  async #archiveLogs(task: TaskSpec): Promise<Artifact[]> {
     const { artifacts, log } = this.#options;
     if (artifacts === undefined || task.archiveLogs !== true) return [];
     try {
       const { signal } = this.#stop;
       const linesOf = (container: string) => this.logs(task, { container, follow: false, signal });
-      return await archivePodLogs(task, pod, artifacts, linesOf);
+      return await archivePodLogs(task, artifacts, linesOf);
     } catch (error) {
       log.warn({ err: error, task: task.id }, "logs can't be archived");
       return [];

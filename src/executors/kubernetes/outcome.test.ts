@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { shell, taskSpec } from "../../../test/support/task_spec.ts";
 import type { Pod } from "./outcome.ts";
-import { hasEnded, isReady, pendingMessage, podOutcome } from "./outcome.ts";
+import { hasEnded, isReady, mustBeEnded, pendingMessage, podOutcome } from "./outcome.ts";
 
 const task = taskSpec("a", shell("true"));
 
@@ -116,7 +116,7 @@ test.each([
     "can't find failed message for pod wf-a namespace default",
   ],
 ])("podOutcome() reads the reason of an end (%#)", (given, phase, message) => {
-  expect(hasEnded(given)).toBe(true);
+  expect(hasEnded(given, task)).toBe(true);
   expect(podOutcome(given, task)).toMatchObject({ phase, hostNodeName: "n1" });
   expect(podOutcome(given, task).message).toBe(message);
 });
@@ -129,43 +129,85 @@ test("podOutcome() counts what was used, and knows containers of a set", () => {
   });
 });
 
-/** The end of a sidecar, at this second. */
-function sidecarEnd(exitCode: number, second: number) {
-  const finishedAt = `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
-  return { terminated: { exitCode, reason: "Error", finishedAt } };
-}
-
 const withSidecar = taskSpec("a", { ...shell("true"), sidecars: [{ name: "side", image: "s" }] });
 
+/** A pod whose containers are in these states: an exit code, or undefined while one runs. */
+function containers(codes: Record<string, number | undefined>, more: NonNullable<Pod["status"]>) {
+  const containerStatuses = Object.entries(codes).map(([name, exitCode]) => ({
+    name,
+    state: exitCode === undefined
+      ? { running: {} }
+      : { terminated: { exitCode, reason: exitCode === 0 ? "Completed" : "Error" } },
+  }));
+  return pod({ containerStatuses, ...more });
+}
+
+/** What the cluster says of a pod that was ended by a deadline. */
+const byDeadline = {
+  phase: "Failed",
+  reason: "DeadlineExceeded",
+  message: "Pod was active on the node longer than the specified deadline",
+};
+
 test.each([
-  ["started again after it had failed", { lastState: sidecarEnd(7, 2) }, "Failed"],
-  ["failed while the main container ran", { state: sidecarEnd(7, 2) }, "Failed"],
-  ["ended by the cluster, whatever it exits with", { state: sidecarEnd(5, 21) }, "Succeeded"],
-  ["killed for its memory", { lastState: sidecarEnd(137, 2) }, "Succeeded"],
-  ["ended well", { lastState: sidecarEnd(0, 2) }, "Succeeded"],
-])("a sidecar that was %s", (_what, ends, phase) => {
-  const given = ended(0, "Completed");
-  Object.assign(given.status ?? {}, { initContainerStatuses: [{ name: "side", ...ends }] });
-  const outcome = podOutcome(given, withSidecar);
-  expect(outcome.phase).toBe(phase);
-  expect(outcome.message).toBe(phase === "Failed" ? "side: Error (exit code 7)" : undefined);
+  ["fails afterwards", { main: 0, side: 5 }, "side: Error (exit code 5)"],
+  ["is killed", { main: 0, side: 137 }, undefined],
+  ["ends as it is told", { main: 0, side: 143 }, undefined],
+  ["fails as well", { main: 3, side: 5 }, "main: Error (exit code 3)"],
+])("a sidecar that %s", (_what, codes, message) => {
+  const given = containers(codes, byDeadline);
+  given.metadata.annotations = { "sluice.dev/ended": "true" };
+  for (const ended of [given, containers(codes, { phase: "Failed" })]) {
+    const outcome = podOutcome(ended, withSidecar);
+    expect(outcome.phase).toBe(message === undefined ? "Succeeded" : "Failed");
+    expect(outcome.message).toBe(message);
+  }
 });
 
-test("pendingMessage() tells of a sidecar that does not keep running", () => {
-  const given = pod({
-    initContainerStatuses: [
-      { name: "prepare", state: sidecarEnd(0, 1) },
-      { name: "side", state: sidecarEnd(7, 2) },
-    ],
-    containerStatuses: [{ name: "main", state: { waiting: { reason: "PodInitializing" } } }],
+test("sidecars, and what the cluster put into the pod, are ended after the main container", () => {
+  const state = (codes: Record<string, number | undefined>, more = {}) => {
+    const given = containers(codes, { phase: "Running", ...more });
+    return [mustBeEnded(given, withSidecar), hasEnded(given, withSidecar)];
+  };
+  expect(state({ main: undefined, side: undefined })).toEqual([false, false]);
+  // One that failed does not end the step.
+  expect(state({ main: undefined, side: 7 })).toEqual([false, false]);
+  expect(state({ main: 0, side: undefined })).toEqual([true, false]);
+  expect(state({ main: 0, side: 0, proxy: undefined })).toEqual([true, false]);
+  expect(state({ main: 0, side: 5 })).toEqual([false, true]);
+  // Its outcome is known.
+  expect(state({ main: 1, side: undefined })).toEqual([true, true]);
+  const once = containers({ main: 0, side: undefined }, { phase: "Running" });
+  once.metadata.annotations = { "sluice.dev/ended": "true" };
+  expect(mustBeEnded(once, withSidecar)).toBe(false);
+});
+
+test("a failed container of a set ends the others", () => {
+  const set = taskSpec("a", { containerSet: { containers: [{ name: "main" }, { name: "b" }] } });
+  const given = containers({ main: undefined, b: 3 }, { phase: "Running" });
+  expect([mustBeEnded(given, set), hasEnded(given, set)]).toEqual([true, false]);
+  given.metadata.annotations = { "sluice.dev/ended": "true" };
+  given.status = { ...containers({ main: 143, b: 3 }, byDeadline).status };
+  expect(podOutcome(given, set)).toMatchObject({
+    phase: "Failed",
+    message: "main: Error (exit code 143)",
+    containers: { main: { exitCode: "143" }, b: { exitCode: "3" } },
   });
-  expect(pendingMessage(given, withSidecar)).toBe("side: Error (exit code 7)");
+});
+
+test("an init container that the cluster keeps running does not fail the step by how it is ended", () => {
+  const given = containers({ main: 0 }, { phase: "Running" });
+  given.spec.initContainers = [{ name: "native", restartPolicy: "Always" }];
+  Object.assign(given.status ?? {}, {
+    initContainerStatuses: [{ name: "native", state: { terminated: { exitCode: 143 } } }],
+  });
+  expect(podOutcome(given, task).phase).toBe("Succeeded");
 });
 
 test("pendingMessage() says what a pod waits for", () => {
-  expect(pendingMessage(pod({ phase: "Pending" }), task)).toBeUndefined();
+  expect(pendingMessage(pod({ phase: "Pending" }))).toBeUndefined();
   const pulling = { waiting: { reason: "ImagePullBackOff", message: "Back-off pulling image" } };
-  expect(pendingMessage(pod({ containerStatuses: [{ name: "main", state: pulling }] }), task)).toBe(
+  expect(pendingMessage(pod({ containerStatuses: [{ name: "main", state: pulling }] }))).toBe(
     "ImagePullBackOff: Back-off pulling image",
   );
   const creating = { waiting: { reason: "ContainerCreating" } };
@@ -176,7 +218,6 @@ test("pendingMessage() says what a pod waits for", () => {
         { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/1 nodes" },
       ],
     }),
-    task,
   )).toBe("Unschedulable: 0/1 nodes");
   expect(isReady(pod({ conditions: [{ type: "Ready", status: "True" }] }))).toBe(true);
 });

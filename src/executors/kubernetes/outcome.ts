@@ -1,9 +1,10 @@
 /** Pure: what a pod's status says of its task. */
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
-import { LATE } from "../deadline.ts";
-import { progressAnnotation } from "./pod_marks.ts";
+import type { Container, Template } from "../../spec/manifest.ts";
 import { isEndBySignal } from "../container_plan.ts";
+import { LATE } from "../deadline.ts";
+import { ENDED_ANNOTATION, progressAnnotation } from "./pod_marks.ts";
 import { HELPER_NAME, MESSAGE_PREFIX } from "./wrapper.ts";
 import { addResources, resourcesDuration } from "../resources_duration.ts";
 
@@ -18,7 +19,11 @@ export interface Pod {
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
   };
-  spec: { nodeName?: string; containers: { name: string }[] };
+  spec: {
+    nodeName?: string;
+    containers: { name: string }[];
+    initContainers?: { name: string; restartPolicy?: string }[];
+  };
   status?: {
     phase?: string;
     message?: string;
@@ -34,7 +39,6 @@ interface ContainerStatus {
   name: string;
   ready?: boolean;
   state?: ContainerState;
-  lastState?: ContainerState;
 }
 
 interface ContainerState {
@@ -50,7 +54,7 @@ interface ContainerState {
 }
 
 /** Why a pod is not running yet, as users see it; undefined when there is nothing to say. */
-export function pendingMessage({ status = {} }: Pod, task: TaskSpec): string | undefined {
+export function pendingMessage({ status = {} }: Pod): string | undefined {
   for (const { state } of statuses(status)) {
     const { reason, message } = state?.waiting ?? {};
     if (reason === undefined || reason === "PodInitializing" || reason === "ContainerCreating") {
@@ -58,28 +62,32 @@ export function pendingMessage({ status = {} }: Pod, task: TaskSpec): string | u
     }
     return message === undefined ? reason : `${reason}: ${message}`;
   }
-  // The main containers begin when all sidecars run. One that ends each time it is started is told of, not shown as waiting.
-  for (const { name, state } of status.initContainerStatuses ?? []) {
-    if (state?.terminated !== undefined && isSidecar(task, name)) {
-      return describe(name, state.terminated);
-    }
-  }
   const unscheduled = status.conditions?.find((condition) =>
     condition.type === "PodScheduled" && condition.status === "False"
   );
   return unscheduled && `${unscheduled.reason ?? "Unschedulable"}: ${unscheduled.message ?? ""}`;
 }
 
+/** Names of the containers that the step is about: not sidecars, nor what the cluster puts into its pods. */
+export function mainNames({ template }: TaskSpec): string[] {
+  return template.containerSet?.containers.map(({ name = "main" }) => name) ?? ["main"];
+}
+
 /** True once a main container runs or has run. */
-export function hasStarted({ status = {} }: Pod): boolean {
-  return (status.containerStatuses ?? []).some(({ state }) =>
+export function hasStarted(pod: Pod, task: TaskSpec): boolean {
+  return mainStatuses(pod, task).some(({ state }) =>
     state?.running !== undefined || state?.terminated !== undefined
   );
 }
 
+function mainStatuses({ status = {} }: Pod, task: TaskSpec): ContainerStatus[] {
+  const names = mainNames(task);
+  return (status.containerStatuses ?? []).filter(({ name }) => names.includes(name));
+}
+
 /** True unless the last state of a pod shows that no main container has run; of one that vanished unseen it is not known. */
-export function hasMaybeStarted(pod: Pod): boolean {
-  return pod.status === undefined || hasStarted(pod);
+export function hasMaybeStarted(pod: Pod, task: TaskSpec): boolean {
+  return pod.status === undefined || hasStarted(pod, task);
 }
 
 /** Progress `N/M` that a pod's annotation tells. */
@@ -94,11 +102,35 @@ export function isReady({ status = {} }: Pod): boolean {
   ) === true;
 }
 
-/** True when nothing but the outputs is left to wait for. */
-export function hasEnded({ status = {}, spec }: Pod): boolean {
-  if (status.phase === "Succeeded" || status.phase === "Failed") return true;
-  const ended = (status.containerStatuses ?? []).filter(({ state }) => state?.terminated);
-  return spec.containers.length > 0 && ended.length === spec.containers.length;
+/** True when nothing but the outputs is left to wait for. After main containers that succeeded, a sidecar may still fail. */
+export function hasEnded(pod: Pod, task: TaskSpec): boolean {
+  if (isOver(pod)) return true;
+  if (!haveMainsEnded(pod, task)) return false;
+  return hasFailedMain(pod, task) ||
+    pod.status?.containerStatuses?.every(({ state }) => state?.terminated !== undefined) === true;
+}
+
+/** True once all main containers have ended. */
+export function haveMainsEnded(pod: Pod, task: TaskSpec): boolean {
+  const ended = mainStatuses(pod, task).filter(({ state }) => state?.terminated !== undefined);
+  return ended.length > 0 && ended.length === mainNames(task).length;
+}
+
+/** True when containers run of which nothing more is wanted: a main container has failed, or all have ended. */
+export function mustBeEnded(pod: Pod, task: TaskSpec): boolean {
+  const { annotations, deletionTimestamp } = pod.metadata;
+  if (isOver(pod) || deletionTimestamp !== undefined) return false;
+  if (annotations?.[ENDED_ANNOTATION] !== undefined) return false;
+  return (hasFailedMain(pod, task) || haveMainsEnded(pod, task)) &&
+    pod.status?.containerStatuses?.some(({ state }) => state?.terminated === undefined) === true;
+}
+
+function hasFailedMain(pod: Pod, task: TaskSpec): boolean {
+  return mainStatuses(pod, task).some(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+}
+
+function isOver({ status = {} }: Pod): boolean {
+  return status.phase === "Succeeded" || status.phase === "Failed";
 }
 
 /** Phase, message and used resources; outputs come from elsewhere. */
@@ -135,76 +167,66 @@ export function mainExit({ status = {} }: Pod): { code: number; message: string 
 }
 
 function failureOf(
-  { metadata, status = {} }: Pod,
+  { metadata, spec, status = {} }: Pod,
   task: TaskSpec,
 ): Pick<TaskOutcome, "phase" | "message" | "isLate"> | undefined {
-  if (status.reason === "DeadlineExceeded") return LATE;
-  if (status.phase === "Failed" && (status.message ?? "") !== "") {
+  const isFailed = status.phase === "Failed";
+  if (status.reason === "DeadlineExceeded") {
+    if (metadata.annotations?.[ENDED_ANNOTATION] === undefined) return LATE;
+  } else if (isFailed && (status.message ?? "") !== "") {
     return { phase: "Failed", message: status.message ?? "" };
   }
   for (const { name, state } of status.initContainerStatuses ?? []) {
     const { terminated } = state ?? {};
-    if (terminated === undefined || terminated.exitCode === 0 || isSidecar(task, name)) continue;
+    if (terminated === undefined || terminated.exitCode === 0) continue;
+    // The cluster starts it again, and ends it after the others.
+    if (spec.initContainers?.find((one) => one.name === name)?.restartPolicy === "Always") continue;
     const isOurs = name === HELPER_NAME || isEndBySignal(terminated.exitCode);
     return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
   }
+  const mains = mainNames(task);
+  const rank = (name: string) => name === "main" ? 0 : mains.includes(name) ? 1 : 2;
   const containers = [...(status.containerStatuses ?? [])].sort((a, b) =>
-    Number(b.name === "main") - Number(a.name === "main")
+    rank(a.name) - rank(b.name)
   );
-  for (const { name, state } of containers) {
-    const { terminated, waiting, running } = state ?? {};
-    if (terminated !== undefined && terminated.exitCode !== 0) {
-      const isOurs = terminated.exitCode === 65 &&
-        terminated.message?.startsWith("cannot send the outputs") === true;
-      return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
-    }
-    if (running !== undefined && status.phase === "Failed") {
-      // Its node is gone, and told no more of it.
-      const reason = status.reason ?? `${name} container did not complete successfully`;
-      return { phase: "Failed", message: `pod failed: ${reason}` };
-    }
-    if (terminated === undefined && status.phase === "Failed") {
-      return {
-        phase: "Error",
-        message: `Pod failed before ${name} container starts due to ${
-          waiting?.reason ?? "Unknown"
-        }: ${waiting?.message ?? status.reason ?? ""}`,
-      };
-    }
+  for (const container of containers) {
+    const failure = containerFailure(container, mains.includes(container.name), status);
+    if (failure !== undefined) return failure;
   }
-  if (status.phase === "Failed") {
+  if (isFailed && containers.length === 0) {
     const { name, namespace } = metadata;
     const message = `can't find failed message for pod ${name} namespace ${namespace}`;
     return { phase: "Failed", message: status.reason ?? message };
   }
-  return sidecarFailure(status, task);
+  return undefined;
 }
 
-/** What a sidecar failed with while the main containers ran. After them the cluster ends it, whatever it exits with. */
-function sidecarFailure(
+function containerFailure(
+  { name, state }: ContainerStatus,
+  isMain: boolean,
   status: NonNullable<Pod["status"]>,
-  task: TaskSpec,
-): Pick<TaskOutcome, "phase" | "message" | "isLate"> | undefined {
-  const ends = (status.containerStatuses ?? []).map(({ state }) =>
-    Date.parse(state?.terminated?.finishedAt ?? "")
-  );
-  const isFailure = (exitCode: number) => exitCode !== 0 && !isEndBySignal(exitCode);
-  for (const { name, state, lastState } of status.initContainerStatuses ?? []) {
-    if (!isSidecar(task, name)) continue;
-    // None is started again after the main containers.
-    const before = lastState?.terminated;
-    if (before !== undefined && isFailure(before.exitCode)) {
-      return { phase: "Failed", message: describe(name, before) };
-    }
-    const last = state?.terminated;
-    if (
-      last !== undefined && isFailure(last.exitCode) &&
-      Date.parse(last.finishedAt ?? "") < Math.max(...ends)
-    ) {
-      return { phase: "Failed", message: describe(name, last) };
-    }
+): Pick<TaskOutcome, "phase" | "message"> | undefined {
+  const { terminated, waiting, running } = state ?? {};
+  if (terminated !== undefined) {
+    const { exitCode, message } = terminated;
+    // Sidecars are ended with the main containers.
+    if (exitCode === 0 || (!isMain && isEndBySignal(exitCode))) return undefined;
+    const isOurs = exitCode === 65 && message?.startsWith("cannot send the outputs") === true;
+    return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
   }
-  return undefined;
+  if (status.phase !== "Failed") return undefined;
+  if (running !== undefined) {
+    if (!isMain) return undefined;
+    // Its node is gone, and told no more of it.
+    const reason = status.reason ?? `${name} container did not complete successfully`;
+    return { phase: "Failed", message: `pod failed: ${reason}` };
+  }
+  return {
+    phase: "Error",
+    message: `Pod failed before ${name} container starts due to ${waiting?.reason ?? "Unknown"}: ${
+      waiting?.message ?? status.reason ?? ""
+    }`,
+  };
 }
 
 function describe(
@@ -220,22 +242,20 @@ function ownMessage(message: string | undefined): string {
   return message === undefined || message.startsWith(MESSAGE_PREFIX) ? "" : message.trim();
 }
 
-function isSidecar(task: TaskSpec, name: string): boolean {
-  return task.template.sidecars?.some((sidecar) => sidecar.name === name) === true;
-}
-
 function usedResources({ status = {}, spec }: Pod, { template }: TaskSpec): Record<string, number> {
   let sum: Record<string, number> = {};
-  const declared = template.containerSet?.containers ?? [];
   for (const { name, state } of status.containerStatuses ?? []) {
     const { startedAt, finishedAt } = state?.terminated ?? {};
     const seconds = (Date.parse(finishedAt ?? "") - Date.parse(startedAt ?? "")) / 1000;
     if (!Number.isFinite(seconds) || !spec.containers.some((one) => one.name === name)) continue;
-    const container = declared.find((one) => one.name === name) ?? template.container ??
-      template.script ?? {};
-    sum = addResources(sum, resourcesDuration(container, seconds));
+    sum = addResources(sum, resourcesDuration(declaredContainer(template, name), seconds));
   }
   return sum;
+}
+
+function declaredContainer(template: Template, name: string): Container {
+  const named = [...template.containerSet?.containers ?? [], ...template.sidecars ?? []];
+  return named.find((one) => one.name === name) ?? template.container ?? template.script ?? {};
 }
 
 function statuses(status: NonNullable<Pod["status"]>): ContainerStatus[] {

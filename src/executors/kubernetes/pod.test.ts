@@ -165,7 +165,8 @@ test("everything a template may set reaches the pod; the template wins over the 
     hostNetwork: true,
     securityContext: { runAsNonRoot: true },
     activeDeadlineSeconds: 62,
-    initContainers: [{ name: "init" }, { name: "side", restartPolicy: "Always" }],
+    initContainers: [{ name: "init" }],
+    containers: [{ name: "main" }, { name: "side" }],
     volumes: [
       { name: "v", emptyDir: {} },
       { name: "w" },
@@ -318,26 +319,39 @@ test("labels and annotations of a template win over those of the workflow for al
   expect(made.metadata.annotations).toMatchObject({ x: "t", y: "w" });
 });
 
-test("a sidecar's command runs once: it is wrapped, and the main container is not", () => {
+test("sidecars stand beside the main container, and end with it if both commands are known", () => {
   const made = pod("a", {
     ...shell("true"),
     sidecars: [
-      { name: "side", image: "s", command: ["serve"], args: ["-x"], mirrorVolumeMounts: true },
+      {
+        name: "side",
+        image: "s",
+        command: ["serve"],
+        args: ["-x"],
+        mirrorVolumeMounts: true,
+        restartPolicy: "Always",
+      },
       { name: "own", image: "s" },
     ],
   });
-  const [helper, side, own] = made.spec.initContainers;
-  expect(helper?.["name"]).toBe("sluice-init");
+  expect(made.spec.initContainers.map(({ name }) => name)).toEqual(["sluice-init"]);
+  const [main, side, own] = made.spec.containers;
   expect(side).toMatchObject({
     command: ["/var/run/argo/busybox", "sh", "/argo/staging/sidecar"],
-    args: ["side", "", "serve", "-x"],
-    restartPolicy: "Always",
+    args: ["side", "", "main", "serve", "-x"],
   });
   expect(side?.["mirrorVolumeMounts"]).toBeUndefined();
-  expect(own).toMatchObject({ name: "own", restartPolicy: "Always" });
+  // The cluster refuses the member there, and what native sidecars do is done for each.
+  expect(side?.["restartPolicy"]).toBeUndefined();
+  expect(own?.["name"]).toBe("own");
   expect(own?.["command"]).toBeUndefined();
-  expect(made.spec.containers[0]?.["command"]).toEqual(["/bin/sh", "-c", "true"]);
-  expect(made.metadata.annotations["sluice.dev/run"]).toBeUndefined();
+  expect(main?.["args"]).toEqual(["/bin/sh", "-c", "true"]);
+  const plain = pod("a", {
+    container: { image: "i" },
+    sidecars: [{ name: "side", image: "s", command: ["serve"] }],
+  });
+  expect(plain.spec.containers[0]?.["command"]).toBeUndefined();
+  expect(plain.spec.containers[1]?.["args"]).toEqual(["side", "", "", "serve"]);
 });
 
 test("podSpecPatch is for the pod of the reference: commands before they are wrapped, sidecars, init and wait", () => {
@@ -355,17 +369,17 @@ test("podSpecPatch is for the pod of the reference: commands before they are wra
     podSpecPatch: JSON.stringify(patch),
   };
   const made = pod("a", template, { includeResult: true });
-  expect(made.spec.containers.map(({ name }) => name)).toEqual(["main"]);
+  expect(made.spec.containers.map(({ name }) => name)).toEqual(["main", "side"]);
   expect(made.spec.containers[0]).toMatchObject({ image: "other", args: ["run", "patched"] });
   expect(made.spec.containers[0]?.["command"]).toContain("/var/run/argo/busybox");
-  const [helper, side, ...others] = made.spec.initContainers;
+  const [helper, ...others] = made.spec.initContainers;
   expect(others).toEqual([]);
   expect(helper).toMatchObject({
     name: "sluice-init",
     image: "sluice:1",
     resources: { limits: { memory: "2Gi" } },
   });
-  expect(variables(side)["A"]).toBe("b");
+  expect(variables(made.spec.containers[1])["A"]).toBe("b");
   const bare = { ...template, container: { image: "i" } };
   const task = taskSpec("a", bare, { includeResult: true });
   expect(imagesWithoutCommand(task, options.labelPrefix)).toEqual(["other"]);

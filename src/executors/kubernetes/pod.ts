@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
+import type { PlannedContainer } from "../container_plan.ts";
 import { needsWrapper } from "./needs_wrapper.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
 import { type PodOptions, PodParts } from "./pod_parts.ts";
@@ -24,15 +25,18 @@ import { HELPER_NAME } from "./wrapper.ts";
 export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
   const { containers: plan, added, helper, spec } = planPod(task, baseSpec(task, options));
   const mains = plan.filter(({ role }) => role === "main");
-  const parts = new PodParts(task, options, needsWrapper(task, options.labelPrefix));
+  const isWrapped = needsWrapper(task, options.labelPrefix) || canTellSidecars(plan);
+  const parts = new PodParts(task, options, isWrapped);
   spec["containers"] = [
     ...mains.map((container) => parts.main(container, mains)),
     ...added.main,
+    ...plan.filter(({ role }) => role === "sidecar").map((container) =>
+      parts.sidecar(container, mains)
+    ),
   ];
   const init = [
     ...plan.filter(({ role }) => role === "init").map((container) => parts.plain(container)),
     ...added.init,
-    ...plan.filter(({ role }) => role === "sidecar").map((container) => parts.sidecar(container)),
   ];
   // Made last: it brings what the others turned out to need.
   if (parts.needsHelper) {
@@ -53,6 +57,13 @@ export function podFor(task: TaskSpec, options: PodOptions): JsonObject {
     spec,
   };
   return withoutUnmounted(pod, task);
+}
+
+/** True when main containers can be wrapped to tell sidecars of their end, at no cost: these need the helper anyway. */
+function canTellSidecars(plan: readonly PlannedContainer[]): boolean {
+  const hasCommand = ({ spec }: PlannedContainer) => (spec.command ?? []).length > 0;
+  return plan.some((container) => container.role === "sidecar" && hasCommand(container)) &&
+    plan.every((container) => container.role !== "main" || hasCommand(container));
 }
 
 /** Everything of the spec but containers, and volumes of our own. */

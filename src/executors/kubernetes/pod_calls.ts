@@ -3,6 +3,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { type KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
 import type { Pod } from "./outcome.ts";
 import { podsPath } from "./pod_watch.ts";
+import { ENDED_ANNOTATION } from "./pod_marks.ts";
 import type { PodPlace } from "./pod_watch.ts";
 
 /** Creates a pod; undefined when one with its name is there. @throws {KubeError} */
@@ -52,6 +53,26 @@ export async function deletePod(
     if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) {
       throw error;
     }
+  }
+}
+
+/**
+ * Lets the cluster end the containers of a pod that still run, with their grace. The pod stays, with their logs and exit
+ * codes. @throws {KubeError}
+ */
+export async function endContainers(
+  client: KubeClient,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<void> {
+  const body = {
+    metadata: { annotations: { [ENDED_ANNOTATION]: "true" } },
+    // A deadline is the only thing that a pod can be ended by without being deleted, and it can be brought forward.
+    spec: { activeDeadlineSeconds: 1 },
+  };
+  try {
+    await client.call({ method: "PATCH", path: `${podsPath(namespace)}/${name}`, body });
+  } catch (error) {
+    if (!(error instanceof KubeError && error.status === 404)) throw error;
   }
 }
 

@@ -7,7 +7,7 @@ import type { TaskSpec } from "../../engine/effect.ts";
 import type { Artifact, Outputs } from "../../spec/manifest.ts";
 import { saveLog, writeLines } from "../archived_log.ts";
 import { needsWrapper } from "./needs_wrapper.ts";
-import { mainExit } from "./outcome.ts";
+import { mainExit, mainNames } from "./outcome.ts";
 import type { Pod } from "./outcome.ts";
 import type { LogLine } from "../port.ts";
 import { DAMAGED_REPORT, memoryKey, outputsFromReport, reportInMessage } from "./task_report.ts";
@@ -53,14 +53,13 @@ export async function podOutputs(
  */
 export async function archivePodLogs(
   task: TaskSpec,
-  pod: Pod,
   artifacts: ArtifactStore,
   linesOf: (container: string) => AsyncIterable<LogLine>,
 ): Promise<Artifact[]> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-logs-"));
   const saved: Artifact[] = [];
   try {
-    for (const { name } of pod.spec.containers) {
+    for (const name of mainNames(task)) {
       const place = { root: folder, path: `${name}.log` };
       await writeLines(place, linesOf(name));
       saved.push(await saveLog(artifacts, name, place, task));

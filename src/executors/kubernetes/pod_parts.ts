@@ -109,18 +109,24 @@ export class PodParts {
   }
 
   /**
-   * A container that Kubernetes ends itself when the main containers have ended. It would also start it again when it
-   * has ended by itself; one whose command is known is wrapped, so that this runs once, as in the reference.
+   * A container beside the main ones. One whose command is known is wrapped, so that it ends with them at once; the server
+   * has the cluster end the others.
    */
-  sidecar(container: PlannedContainer): JsonObject {
-    const made: JsonObject = { ...this.plain(container), restartPolicy: "Always" };
+  sidecar(container: PlannedContainer, mains: readonly PlannedContainer[]): JsonObject {
+    const { restartPolicy: _native, ...made }: JsonObject = this.plain(container);
     const { command = [], args = [], volumeMounts = [] } = container.spec;
     if (command.length === 0) return made;
     this.#wrapsSidecars = true;
     const script = this.#file("sidecar", SCRIPT_FILES.sidecar, SIDECAR_SCRIPT);
     const path = container.spec["terminationMessagePath"];
     made["command"] = [`${SHARED_DIR}/busybox`, "sh", script];
-    made["args"] = [container.name, typeof path === "string" ? path : "", ...command, ...args];
+    made["args"] = [
+      container.name,
+      typeof path === "string" ? path : "",
+      this.#wrapped ? mains.map(({ name }) => name).join(" ") : "",
+      ...command,
+      ...args,
+    ];
     made["volumeMounts"] = [
       ...volumeMounts,
       { name: SHARED_VOLUME.name, mountPath: SHARED_DIR },

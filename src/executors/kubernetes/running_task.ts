@@ -43,12 +43,12 @@ export class RunningTask {
 
   /** Reports what is new in a state of the pod. */
   see(pod: Pod, labelPrefix: string): void {
-    if (hasStarted(pod)) {
+    if (hasStarted(pod, this.task)) {
       this.seeProgress(pod, labelPrefix);
       this.#reportStarted(pod);
       return;
     }
-    const message = pendingMessage(pod, this.task);
+    const message = pendingMessage(pod);
     if (message === undefined || message === this.#pending) return;
     this.#pending = message;
     this.report({ type: "task-pending", task: this.task.id, message });

@@ -47,6 +47,36 @@ const FIND_COMMAND = `_s_find() {
 `;
 
 /**
+ * Waits for the end of "$_sp", which a signal does not cut short: its exit code is in "$_sc". A trap sets "$_sa".
+ * A process that has already been waited for has no exit code any more (127).
+ */
+const WAIT = `_s_wait() {
+  _sc=127
+  while :; do
+    _sa=
+    wait "$_sp"; _su=$?
+    [ "$_su" = 127 ] || _sc=$_su
+    [ -n "$_sa" ] || break
+  done
+  _sp=
+}
+`;
+
+/**
+ * Waits until the container "$1" of this pod has ended, and leaves its exit code in "$_sc". Each waiter has a pipe in its own
+ * folder: in a folder that all may write to, the kernel keeps users from opening each other's.
+ */
+const AWAIT_END = `_s_await() {
+  $_sb mkfifo -m 666 "$_sd/wait.$1"
+  # Open before the look, and for both: so neither side misses the other or waits for it.
+  exec 3<>"$_sd/wait.$1"
+  [ -s "$_ss/$1/exitcode" ] || read -r _su <&3
+  exec 3>&-
+  _sc=$($_sb cat "$_ss/$1/exitcode")
+}
+`;
+
+/**
  * Runs "$@" as process 1's child: waits for what it depends on, keeps stdout besides passing it on, hands SIGTERM over,
  * and reports. Variables: SLUICE_NAME, SLUICE_AFTER (names), SLUICE_RETRIES, SLUICE_RETRY_WAIT, SLUICE_KEEP_STDOUT,
  * SLUICE_FILES (lines: parameter index, tab, path), SLUICE_ARTIFACTS (lines: index, tab, path), SLUICE_HOST, SLUICE_PORT,
@@ -60,23 +90,19 @@ _ss=${SHARED_DIR}/ctr
 _sd=$_ss/$SLUICE_NAME
 _sr=$_sd/report
 $_sb mkdir -p "$_sr"
-${FIND_COMMAND}_s_end() {
+${FIND_COMMAND}${WAIT}${AWAIT_END}_s_end() {
   echo "$1" >"$_sd/exitcode"
-  for _sf in "$_ss/wait.$SLUICE_NAME."*; do [ ! -p "$_sf" ] || echo 1<>"$_sf"; done
+  for _sf in "$_ss"/*/"wait.$SLUICE_NAME"; do [ ! -p "$_sf" ] || echo 1<>"$_sf"; done
   exit "$1"
 }
+trap '_s_end 143' TERM INT HUP
 for _sn in $SLUICE_AFTER; do
-  # Open before the look, and for both: so neither side misses the other or waits for it.
-  $_sb mkfifo -m 666 "$_ss/wait.$_sn.$SLUICE_NAME"
-  exec 3<>"$_ss/wait.$_sn.$SLUICE_NAME"
-  [ -s "$_ss/$_sn/exitcode" ] || read -r _su <&3
-  exec 3>&-
-  _sc=$($_sb cat "$_ss/$_sn/exitcode")
+  _s_await "$_sn"
   [ "$_sc" = 0 ] || _s_end "$_sc"
 done
 _s_find "\${SLUICE_MESSAGE_PATH:-/dev/termination-log}" "$1" || _s_end 64
-_sp=
-trap '[ -n "$_sp" ] && kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
+_sp= _sy=
+trap '_sa=1 _sy=1; [ -z "$_sp" ] || kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
 _s_exec() {
   exec $_sb env -u SLUICE_NAME -u SLUICE_AFTER -u SLUICE_RETRIES -u SLUICE_RETRY_WAIT -u SLUICE_KEEP_STDOUT \\
     -u SLUICE_FILES -u SLUICE_ARTIFACTS -u SLUICE_HOST -u SLUICE_PORT -u SLUICE_PATH -u SLUICE_TASK \\
@@ -93,9 +119,7 @@ _s_run() {
     _s_exec "$@" &
   fi
   _sp=$!
-  wait "$_sp"; _sc=$?
-  while kill -0 "$_sp" 2>/dev/null; do wait "$_sp"; _sc=$?; done
-  _sp=
+  _s_wait
   [ -n "$_st" ] || return 0
   # What the command left behind would keep its stdout open for ever; it ends with the container anyway.
   if [ "$$" = 1 ]; then
@@ -144,7 +168,7 @@ if [ -n "$ARGO_PROGRESS_FILE" ]; then
 fi
 _sk=0
 _s_run "$@"
-while [ "$_sc" != 0 ] && [ "$_sk" -lt "\${SLUICE_RETRIES:-0}" ]; do
+while [ "$_sc" != 0 ] && [ -z "$_sy" ] && [ "$_sk" -lt "\${SLUICE_RETRIES:-0}" ]; do
   _sk=$((_sk + 1)); $_sb sleep "\${SLUICE_RETRY_WAIT:-0}"; _s_run "$@"
 done
 [ -z "$_sj" ] || { kill -9 "$_sj" 2>/dev/null; _s_tell; }
@@ -186,31 +210,31 @@ _s_end "$_sc"
 `;
 
 /**
- * Runs a sidecar's command once. The cluster starts a sidecar again whenever it ends, and the main containers only when all
- * sidecars run. So it stays after the command, until it is told to end; a failure it tells by ending with the command's exit
- * code, and stays when it is started again. Parameters: the container's name, its termination message path, the command.
+ * Runs the command of a sidecar, and ends it when the main containers have ended that can say so. Parameters: the
+ * container's name, its termination message path, the names of those containers, the command. A command that was told to end
+ * and did has not failed.
  */
 export const SIDECAR_SCRIPT = `_sb=${SHARED_DIR}/busybox
-_sd=${SHARED_DIR}/ctr/sidecar.$1
+_ss=${SHARED_DIR}/ctr
+_sd=$_ss/$1
 _sm=\${2:-/dev/termination-log}
-shift 2
-${FIND_COMMAND}_sp=
-_sx=
-trap '_sx=1; [ -z "$_sp" ] || kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
-if $_sb mkdir "$_sd" 2>/dev/null; then
-  _s_find "$_sm" "$1" || exit 64
-  $_sb env "$@" &
-  _sp=$!
-  wait "$_sp"; _sc=$?
-  while kill -0 "$_sp" 2>/dev/null; do wait "$_sp"; _sc=$?; done
-  _sp=
-  if [ "$_sc" != 0 ] || [ -n "$_sx" ]; then exit "$_sc"; fi
-fi
-[ -z "$_sx" ] || exit 0
-$_sb sleep 2147483647 &
+_sn=$3
+shift 3
+$_sb mkdir -p "$_sd"
+${FIND_COMMAND}${WAIT}${AWAIT_END}_sp=
+_sy=
+trap '_sa=1 _sy=1; [ -z "$_sp" ] || kill -TERM "$_sp" 2>/dev/null' TERM INT HUP
+_s_find "$_sm" "$1" || exit 64
+$_sb env "$@" &
 _sp=$!
-wait "$_sp"
-exit 0
+# It came before there was anything to tell.
+[ -z "$_sy" ] || kill -TERM "$_sp" 2>/dev/null
+if [ -n "$_sn" ]; then
+  (for _sf in $_sn; do _s_await "$_sf"; done; kill -TERM "$$") </dev/null >/dev/null 2>&1 &
+fi
+_s_wait
+case $_sc in 137 | 143) [ -z "$_sy" ] || _sc=0 ;; esac
+exit "$_sc"
 `;
 
 /**

@@ -47,6 +47,8 @@ export class LocalTask {
   readonly #ended = new Map<string, EndedContainer>();
   #progress = "";
   #isStopped = false;
+  /** A main container has failed for good. */
+  #hasFailed = false;
   #isStarted = false;
 
   constructor(task: TaskSpec, deps: LocalTaskDeps, report: Report) {
@@ -153,7 +155,13 @@ export class LocalTask {
     const retries = Math.max(0, Math.trunc(Number(strategy?.retries ?? 0)) || 0);
     for (let run = 0;; run++) {
       const end = await this.#runOne(container, mounts, run);
-      if (this.#isStopped || ("code" in end && end.code === 0) || run >= retries) return end;
+      if (this.#isStopped || ("code" in end && end.code === 0)) return end;
+      if (run >= retries || this.#hasFailed) {
+        this.#hasFailed = true;
+        // Nothing is expected of those beside it any more.
+        await this.#stopLive();
+        return end;
+      }
       await this.#deps.clock.sleep(durationMs(strategy?.duration ?? "0"));
     }
   }
@@ -168,6 +176,7 @@ export class LocalTask {
     const running = await this.#launches.run("", launch);
     if (running === undefined) return { fault: "stopped" };
     this.#live.set(running, dir);
+    if (this.#hasFailed) void running.stop(DEFAULT_GRACE_MS);
     if (container.role === "main") this.#reportStarted(running);
     const end = await running.ended;
     await running.sample?.();

@@ -275,6 +275,22 @@ function describeExecutor(
       });
     });
 
+    test("a sidecar fails the step also by how it ends when it is told to", async () => {
+      const side = (text: string) => [{ ...shell(text).container, name: "side" }];
+      const template = (text: string) => ({ ...shell("sleep 1"), sidecars: side(text) });
+      const outcomeOf = async (id: string, text: string) =>
+        (await run(taskSpec(id, template(text)))).outcome;
+      expect(await outcomeOf("told-fails", "trap 'exit 9' TERM; sleep 60 & wait")).toMatchObject({
+        phase: "Failed",
+        message: "side: Error (exit code 9)",
+        outputs: { exitCode: "0" },
+      });
+      expect((await outcomeOf("told", "trap 'exit 0' TERM; sleep 60 & wait")).phase).toBe(
+        "Succeeded",
+      );
+      expect((await outcomeOf("untrapped", "sleep 60")).phase).toBe("Succeeded");
+    });
+
     test("the log of a sidecar that failed is there", async () => {
       const template = {
         ...shell("sleep 2"),
@@ -354,6 +370,30 @@ function describeExecutor(
         },
       });
       expect(outcome.outputs?.result).toBeUndefined();
+    });
+
+    test("a container of a set that fails ends those beside it", async () => {
+      const box = (containerName: string, text: string, dependencies: string[] = []) => ({
+        name: containerName,
+        image: "localhost/box:1",
+        command: ["/bin/sh", "-c", text],
+        dependencies,
+      });
+      const containers = [
+        box("main", "sleep 1; exit 7"),
+        box("beside", "exec sleep 300"),
+        box("after", "echo never", ["beside"]),
+      ];
+      const { outcome } = await run(taskSpec("setends", { containerSet: { containers } }));
+      expect(outcome).toMatchObject({
+        phase: "Failed",
+        message: "main: Error (exit code 7)",
+        containers: {
+          main: { phase: "Failed", exitCode: "7" },
+          beside: { phase: "Failed", message: "beside: Error (exit code 143): " },
+          after: { phase: "Failed", message: "after: Error (exit code 143): " },
+        },
+      });
     });
 
     test("a container of a set is run again as its retry strategy says", async () => {
