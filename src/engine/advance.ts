@@ -4,6 +4,7 @@
  */
 import { begin, holdsLocks, prepare } from "./begin.ts";
 import { emit, markHeader, refreshProgress } from "./change.ts";
+import { cleanCancelled } from "./nodes/cancelled_tasks.ts";
 import type { EngineEnv } from "./engine.ts";
 import { isFailure, ManifestNeeded } from "./failure.ts";
 import { complete, finishWorkflow, goOnClosing, runWorkflowHooks, setCondition } from "./finish.ts";
@@ -45,6 +46,7 @@ export function advance(state: WorkflowState, env: EngineEnv): void {
     state.runtime.filledCharacters += budget.characters;
     noteCut(turn, budget);
   }
+  cleanCancelled(turn);
   const before = { hasBegun: startedAt !== undefined, hasEnded: finishedAt !== undefined };
   const { phased } = state.pending;
   const after = { state, env, budget: undefined };

@@ -6,6 +6,7 @@ import { advance } from "../advance.ts";
 import { takeChanges } from "../codec.ts";
 import { createWorkflow } from "../create.ts";
 import { cleanDelayMs } from "../nodes/task.ts";
+import { control } from "../orders/control.ts";
 
 /** Names of the steps that are removed, of two with the labels `tier: a` and `tier: b`. */
 function removed(
@@ -88,4 +89,27 @@ test("the labels of a template win over those of all pods, as on the pods", () =
     removed({ strategy, labelSelector: { matchLabels: { tier } } }, labels);
   expect(chosen("all")).toEqual([]);
   expect(chosen("b")).toEqual(["b"]);
+});
+
+test.each([
+  ["OnPodCompletion", true],
+  ["OnPodSuccess", false],
+])("%s and the pods that a stop ends", (strategy, isRemoved) => {
+  const state = createWorkflow({
+    metadata: { name: "wf", namespace: "n", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: {
+      entrypoint: "main",
+      podGC: { strategy },
+      templates: [{ name: "main", container: { image: "i" } }],
+    },
+  }, ENV);
+  advance(state, ENV);
+  takeChanges(state);
+  control(state, { type: "stop" }, ENV);
+  advance(state, ENV);
+  advance(state, ENV);
+  const effects = takeChanges(state).effects.map(({ type }) => type);
+  expect(effects.filter((type) => type === "cancel-task" || type === "clean-tasks")).toEqual(
+    isRemoved ? ["cancel-task", "clean-tasks"] : ["cancel-task"],
+  );
 });

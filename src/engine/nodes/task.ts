@@ -254,7 +254,7 @@ export function taskIsDue(turn: Turn, node: NodeRecord): void {
 }
 
 /** Removes what is left of a task that has ended, if `podGC` asks for that. */
-function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
+export function cleanTask(turn: Turn, node: NodeRecord, task: string): void {
   const { podGC } = executedSpec(turn.state);
   const isWanted = podGC?.strategy === "OnPodCompletion" ||
     (podGC?.strategy === "OnPodSuccess" && node.phase === "Succeeded");
