@@ -136,7 +136,7 @@ export async function openClusterExecutor(
     name: executor.name,
     refuses: (task) => executor.refuses(task),
     start: (task, report) => executor.start({ ...task, namespace }, report),
-    cancel: (id, graceMs) => executor.cancel(id, graceMs),
+    cancel: (id) => executor.cancel(id),
     logs: (task, query) => executor.logs({ ...task, namespace }, query),
     clean: (ids) => executor.clean(ids),
     async close() {

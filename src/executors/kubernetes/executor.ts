@@ -26,12 +26,12 @@ import {
 } from "./outcome.ts";
 import type { Pod } from "./outcome.ts";
 import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
-import { deletePod, endContainers, markCompleted } from "./pod_calls.ts";
+import { deletePod, markCompleted } from "./pod_calls.ts";
+import { PodEnds } from "./pod_ends.ts";
 import { podLogs } from "./pod_logs.ts";
 import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
 import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
-import type { PodPlace } from "./pod_watch.ts";
 import type { Executor, LogLine, LogQuery, Report, WorkflowClaims } from "../port.ts";
 import { isPassing } from "../passing_trouble.ts";
 import { memoryKey } from "./task_report.ts";
@@ -42,8 +42,6 @@ import { RunningTask } from "./running_task.ts";
 /** Waits before a pod is created again, ms: the first and the longest one. */
 const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 30_000;
-/** How often the containers of a pod are told to end, when the cluster does not answer. */
-const MAX_TRIES = 10;
 /** How often the log of a container is asked for that starts later than its pod, ms. */
 const LOG_WAIT_MS = 500;
 
@@ -83,8 +81,7 @@ export class KubernetesExecutor implements Executor {
   readonly #claims: KubernetesClaims;
   readonly #creator: PodCreator;
   readonly #running = new Map<string, RunningTask>();
-  /** Uids of pods whose containers are being ended. */
-  readonly #ending = new Set<string>();
+  readonly #ends: PodEnds;
   readonly #stop = new AbortController();
 
   /** @throws {Problem} InvalidArgument when the call back URL is not a URL */
@@ -113,6 +110,7 @@ export class KubernetesExecutor implements Executor {
       onPod: (pod, isGone) => this.#onPod(pod, isGone),
       onTrouble: (error) => log.warn({ err: error }, "pods can't be watched"),
     });
+    this.#ends = new PodEnds(options, (task) => this.#watch.find(task), this.#stop.signal);
   }
 
   /** Removes pods of this deployment that nobody waits for, until it is closed. */
@@ -174,7 +172,7 @@ export class KubernetesExecutor implements Executor {
         await memory.putBlob(memoryKey(task.id, "created"), new Uint8Array([1]));
         this.#watch.see(pod);
         // Cancelled while it was being created.
-        if (!this.#isCurrent(entry)) await this.#delete(task.id, 0);
+        if (!this.#isCurrent(entry)) await this.#ends.delete(task.id, 0);
         return;
       } catch (error) {
         const message = errorText(error);
@@ -199,7 +197,7 @@ export class KubernetesExecutor implements Executor {
     const entry = this.#running.get(pod.metadata.annotations?.[TASK_ANNOTATION] ?? "");
     if (entry === undefined || entry.isEnding) return;
     const { task } = entry;
-    if (!isGone && mustBeEnded(pod, task)) void this.#endContainers(pod);
+    if (!isGone && mustBeEnded(pod, task)) void this.#ends.endContainers(pod.metadata);
     if (hasEnded(pod, task) || (isGone && haveMainsEnded(pod, task))) {
       return void this.#finish(entry, pod, this.#options.clock.monotonic());
     }
@@ -208,28 +206,6 @@ export class KubernetesExecutor implements Executor {
       return this.#settle(entry, { phase: "Error", message: "pod deleted" });
     }
     void this.#createAgain(entry);
-  }
-
-  /** Ends what still runs in a pod, of which nothing more is wanted. */
-  async #endContainers({ metadata }: Pod): Promise<void> {
-    const { client, clock, log } = this.#options;
-    const { uid, name } = metadata;
-    // Each state of the pod asks for it, until the pod says that it was done.
-    if (this.#ending.has(uid)) return;
-    this.#ending.add(uid);
-    try {
-      for (let tries = 1; !this.#stop.signal.aborted; tries++) {
-        try {
-          return await endContainers(client, metadata);
-        } catch (error) {
-          log.warn({ err: error, pod: name }, "containers of a pod can't be ended yet");
-          if (!isPassing(error) || tries === MAX_TRIES) return;
-        }
-        await clock.sleep(FIRST_WAIT_MS * tries, this.#stop.signal);
-      }
-    } finally {
-      this.#ending.delete(uid);
-    }
   }
 
   /** For a pod that was deleted before it began. Nothing has been done yet, so the task gets another one. */
@@ -310,24 +286,16 @@ export class KubernetesExecutor implements Executor {
     if (deadline === undefined) return;
     entry.cancelDeadline = runAt(this.#options.clock, deadline, () => {
       this.#settle(entry, LATE);
-      void this.#delete(entry.task.id, undefined);
+      void this.#ends.endPod(entry.task.id);
     });
   }
 
-  async cancel(taskId: string, graceMs: number): Promise<void> {
+  /** The grace is that of the pod. */
+  async cancel(taskId: string): Promise<void> {
     const entry = this.#running.get(taskId);
     if (entry !== undefined) this.#forget(entry);
     await this.#watch.start();
-    await this.#delete(taskId, graceMs);
-  }
-
-  async #delete(taskId: string, graceMs: number | undefined): Promise<void> {
-    const { client, log } = this.#options;
-    const place: PodPlace | undefined = this.#watch.find(taskId);
-    if (place === undefined) return;
-    await deletePod(client, place, graceMs).catch((error) =>
-      log.warn({ err: error, task: taskId }, "pod can't be deleted")
-    );
+    await this.#ends.endPod(taskId);
   }
 
   async *logs(
@@ -369,7 +337,8 @@ export class KubernetesExecutor implements Executor {
     await this.#watch.start();
     for (const id of taskIds) {
       if (this.#running.has(id)) continue;
-      await this.#delete(id, 0);
+      // One that is still being ended keeps its grace.
+      await this.#ends.delete(id, this.#watch.find(id)?.isRunning === true ? undefined : 0);
       await this.#options.memory.removeBlobs(memoryKey(id, ""));
     }
   }

@@ -12,6 +12,8 @@ function pod(name: string, more: Partial<OwnedPod> = {}): OwnedPod {
     uid: name,
     task: name,
     nodeId: name,
+    hasBegun: true,
+    isRunning: true,
     isDone: false,
     isLeaving: false,
     ...more,

@@ -62,17 +62,20 @@ export async function deletePod(
  */
 export async function endContainers(
   client: KubeClient,
-  { namespace, name }: { namespace: string; name: string },
+  { namespace, name, uid }: PodPlace,
 ): Promise<void> {
   const body = {
-    metadata: { annotations: { [ENDED_ANNOTATION]: "true" } },
+    // Another pod with its name is refused.
+    metadata: { uid, annotations: { [ENDED_ANNOTATION]: "true" } },
     // A deadline is the only thing that a pod can be ended by without being deleted, and it can be brought forward.
     spec: { activeDeadlineSeconds: 1 },
   };
   try {
     await client.call({ method: "PATCH", path: `${podsPath(namespace)}/${name}`, body });
   } catch (error) {
-    if (!(error instanceof KubeError && error.status === 404)) throw error;
+    if (!(error instanceof KubeError && (error.status === 404 || error.status === 409))) {
+      throw error;
+    }
   }
 }
 

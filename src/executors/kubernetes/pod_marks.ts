@@ -6,7 +6,7 @@ export const INSTANCE_LABEL = "sluice.dev/instance";
 export const WORKFLOW_UID_LABEL = "sluice.dev/workflow-uid";
 /** Annotation with the task's id. */
 export const TASK_ANNOTATION = "sluice.dev/task";
-/** Annotation of a pod whose other containers were ended, because its main containers have ended or one has failed. */
+/** Annotation of a pod whose containers were told to end: its step is over, or its main containers have ended or one has failed. */
 export const ENDED_ANNOTATION = "sluice.dev/ended";
 /** Annotation with a pod's progress `N/M`: what it writes itself, or what its wrapper sends. */
 export function progressAnnotation(labelPrefix: string): string {

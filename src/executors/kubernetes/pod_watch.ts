@@ -4,7 +4,7 @@ import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import { followObjects } from "../../kubernetes/object_watch.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Pod } from "./outcome.ts";
-import { TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
+import { ENDED_ANNOTATION, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
 
 /** Most pods in one answer of a list. */
 const PAGE_SIZE = 500;
@@ -21,8 +21,12 @@ export interface OwnedPod extends PodPlace {
   workflow: string;
   workflowUid: string;
   nodeId: string;
+  /** A container has run: it has a log. */
+  hasBegun: boolean;
+  /** A container runs. */
+  isRunning: boolean;
   isDone: boolean;
-  /** It is being deleted. */
+  /** It is being ended or deleted. */
   isLeaving: boolean;
 }
 
@@ -62,7 +66,7 @@ export class PodWatch {
   }
 
   /** Where the pod of a task is; undefined when it is not known. */
-  find(taskId: string): PodPlace | undefined {
+  find(taskId: string): OwnedPod | undefined {
     return this.#places.get(taskId);
   }
 
@@ -132,7 +136,9 @@ function ownedPod({ metadata, status }: Pod, labelPrefix: string): OwnedPod | un
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
   const task = annotations[TASK_ANNOTATION];
   if (task === undefined) return undefined;
-  const { phase } = status ?? {};
+  const { phase, containerStatuses = [] } = status ?? {};
+  const isDone = phase === "Succeeded" || phase === "Failed";
+  const isEnding = annotations[ENDED_ANNOTATION] !== undefined && !isDone;
   return {
     namespace,
     name,
@@ -141,7 +147,11 @@ function ownedPod({ metadata, status }: Pod, labelPrefix: string): OwnedPod | un
     workflow: labels[`${labelPrefix}workflow`] ?? "",
     workflowUid: labels[WORKFLOW_UID_LABEL] ?? "",
     nodeId: annotations[`${labelPrefix}node-id`] ?? "",
-    isDone: phase === "Succeeded" || phase === "Failed",
-    isLeaving: metadata.deletionTimestamp !== undefined,
+    hasBegun: containerStatuses.some(({ state }) =>
+      state?.running !== undefined || state?.terminated !== undefined
+    ),
+    isRunning: containerStatuses.some(({ state }) => state?.running !== undefined),
+    isDone,
+    isLeaving: isEnding || metadata.deletionTimestamp !== undefined,
   };
 }

@@ -430,11 +430,15 @@ function describeExecutor(
       await executor.cancel(task.id, 10_000);
       expect((await follow).map((line) => line.text)).toEqual(["up", "bye"]);
       expect(told(reports).map((fact) => fact.type)).toEqual(["task-started"]);
+      // It is read after the end too.
+      expect((await lines(task)).map((line) => line.text)).toEqual(["up", "bye"]);
     });
 
     test("a task that ignores SIGTERM is ended hard after the grace period", async () => {
       const reports = collectReports();
       const task = shellTask("stubborn", "trap '' TERM; echo up; while :; do sleep 0.1; done");
+      // The grace of a pod is its own.
+      task.template.podSpecPatch = JSON.stringify({ terminationGracePeriodSeconds: 1 });
       await executor.start(task, reports.report);
       await expect.poll(async () => (await lines(task)).length, { timeout: 20_000 }).toBe(1);
       const before = Date.now();
