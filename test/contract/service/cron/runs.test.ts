@@ -289,7 +289,7 @@ test("a workflow with a finalizer shows that it is to be deleted", async () => {
 test("another replica deletes what a crash has left", async () => {
   await create({});
   await pass(65);
-  const { uid } = await ownReference();
+  const { uid = "" } = await ownReference();
   stop.abort();
   const dead = new DeletedOwners(deployment.store.manifests, deployment.clock);
   await dead.note({ namespace: "default", name: "c", uid, orphans: false });
@@ -305,7 +305,7 @@ test("another replica deletes what a crash has left", async () => {
 test("a deletion that was noted and did not happen deletes nothing", async () => {
   await create({});
   await pass(65);
-  const { uid } = await ownReference();
+  const { uid = "" } = await ownReference();
   await deps.deletedOwners?.note({ namespace: "default", name: "c", uid, orphans: false });
   deps.deletedOwners?.removed();
   await pass(180);
