@@ -1,26 +1,67 @@
 /** Long work on the event loop, a little at a time, so that others get their turn. */
+import { setImmediate } from "node:timers";
+import { Chain } from "../base/chain.ts";
 import type { Steps } from "../base/steps.ts";
 
 /** How long work goes on before others get their turn, in milliseconds. */
 const TURN_MS = 20;
 
+/**
+ * The turn of the event loop that all long work shares: each of many works that begin together would otherwise take a turn
+ * of its own before anything else is heard.
+ */
+class LoopTurn {
+  /** Undefined: no long work has been done in this turn of the loop yet. */
+  #begun: number | undefined;
+  /** Resume the works that wait, oldest first. */
+  readonly #waiting = new Chain<() => void>();
+
+  /** Whether others must have their turn before long work goes on. */
+  isUsedUp(): boolean {
+    const now = performance.now();
+    if (this.#begun !== undefined) return now - this.#begun >= TURN_MS;
+    this.#begun = now;
+    // Intentionally no immediate: on Deno, many of those run before requests are heard.
+    setTimeout(this.#next, 0);
+    return false;
+  }
+
+  /** Resolves in a later turn, in the order of the calls. */
+  wait(): Promise<void> {
+    return new Promise((resolve) => void this.#waiting.add(resolve));
+  }
+
+  readonly #next = (): void => {
+    this.#begun = undefined;
+    this.#resume();
+  };
+
+  /** Lets one go on, and after it the next ones as long as the turn lasts. */
+  readonly #resume = (): void => {
+    const first = this.#waiting.first;
+    if (first === undefined || this.isUsedUp()) return;
+    this.#waiting.remove(first);
+    first.value();
+    if (this.#waiting.first !== undefined) setImmediate(this.#resume);
+  };
+}
+
+// One for the process, as there is one event loop.
+const loopTurn = new LoopTurn();
+
 /** One long work's share of the event loop. */
 export class Turns {
-  #begun = performance.now();
-
-  /** Resolves at once as long as this turn is not used up, else after the others had theirs. */
+  /** Resolves at once as long as this turn of the loop is not used up, else after others had theirs. */
   async pause(): Promise<void> {
-    if (performance.now() - this.#begun < TURN_MS) return;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#begun = performance.now();
+    if (loopTurn.isUsedUp()) await loopTurn.wait();
   }
 
   /** Does work step by step. */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
+      if (loopTurn.isUsedUp()) await loopTurn.wait();
       const { done, value } = steps.next();
       if (done === true) return value;
-      if (performance.now() - this.#begun >= TURN_MS) await this.pause();
     }
   }
 }

@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { nextTurn } from "../../platform/clock.ts";
 import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite_file.ts";
 import type {
   Archive,
@@ -374,8 +375,4 @@ class SqliteArchive implements Archive {
 
 function expiryOf({ finishedAt, uid }: ArchivedEntry): ExpiryPosition {
   return { finishedAt, uid };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

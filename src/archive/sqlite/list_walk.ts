@@ -4,6 +4,7 @@
  */
 import type { SQLInputValue } from "node:sqlite";
 import type { Row, SqliteFile } from "../../platform/sqlite_file.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { ArchivedEntry, ArchivePosition, ArchiveQuery } from "../port.ts";
 import { comparePositions, matchesEntry, positionOf } from "../query.ts";
 import { ENTRY_COLUMNS, entryOf, type Term } from "./rows.ts";
@@ -52,6 +53,7 @@ export class ListWalk {
     const sources = this.#choose(after);
     let left = this.#query.maxScan ?? Infinity;
     let next = Math.min(MAX_SLICE, this.#query.limit + 1);
+    const turns = new Turns();
     for (let position = after;;) {
       const rows: Row[] = [];
       const size = Math.min(next, left);
@@ -65,7 +67,7 @@ export class ListWalk {
       position = slice.last;
       next = Math.min(MAX_SLICE, 2 * next);
       left = Math.max(1, left - rows.length);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns.pause();
     }
   }
 

@@ -1,5 +1,4 @@
 /** Log lines of a workflow's steps in the order of time, live or from what is kept. */
-import { setImmediate } from "node:timers/promises";
 import type { Caller } from "../../auth/port.ts";
 import { errorText } from "../../base/error_text.ts";
 import { invalid } from "../../base/problem.ts";
@@ -7,6 +6,7 @@ import type { LogLine } from "../../executors/port.ts";
 import { matchesLabels, parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { compileRegex } from "../../expr/values/regex.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
+import { nextTurn } from "../../platform/clock.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
@@ -127,7 +127,7 @@ function compileGrep(pattern: string): TestLine {
     taken += context.stepsTaken;
     if (taken < STEPS_PER_TURN) return isFound;
     taken = 0;
-    return setImmediate(isFound);
+    return nextTurn().then(() => isFound);
   };
 }
 

@@ -5,11 +5,10 @@
  * has caught up with the others. Each change is shown once, with the object as it was right after it (`actors/views.ts`). When
  * the feed no longer goes back far enough, the watcher is told so, and has to list again.
  */
-import { setImmediate } from "node:timers/promises";
 import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { isOlder, Views } from "../../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, nextTurn } from "../../platform/clock.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import {
   type ActorId,
@@ -172,7 +171,7 @@ export class WatchHub {
     const isWatched = (id: ActorId) => this.#watchedPlace(id) !== undefined;
     let at = 0;
     for (const change of changes) {
-      if (at > 0 && at % TOGETHER === 0) await setImmediate();
+      if (at > 0 && at % TOGETHER === 0) await nextTurn();
       if (at % EXPECTED === 0) this.#views.expect(changes.slice(at, at + EXPECTED), isWatched);
       at++;
       if (signal.aborted) return;

@@ -1,4 +1,5 @@
 /** Counts entries of a term by the time of their creation. */
+import { Turns } from "../../platform/turns.ts";
 import type { ListPosition } from "../list_query.ts";
 import type { SqliteDatabase } from "./database.ts";
 import { positionOf } from "./list_walk.ts";
@@ -13,6 +14,7 @@ export async function countSpan(
   from: number,
   to: number,
 ): Promise<number> {
+  const turns = new Turns();
   let count = 0;
   for (let after: ListPosition = { createdAt: to, id: "" }; !database.isClosed;) {
     const span = [term, after.createdAt, after.id, from] as const;
@@ -26,7 +28,7 @@ export async function countSpan(
     }
     count += SLICE;
     after = positionOf(last);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turns.pause();
   }
   return count;
 }

@@ -11,6 +11,7 @@ import {
   matchesId,
   unreadableEntry,
 } from "../list_query.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { parseEntry } from "./index_entry.ts";
@@ -49,6 +50,7 @@ export class ListWalk {
    */
   async *slices(after: ListPosition, limit: number): AsyncGenerator<Row[]> {
     let size = limit > 0 ? Math.min(MAX_SLICE, limit + 1) : MAX_SLICE;
+    const turns = new Turns();
     for (let position = after; !this.#database.isClosed;) {
       const rows: Row[] = [];
       for (const row of this.#rowsAfter(position)) {
@@ -60,7 +62,7 @@ export class ListWalk {
       if (last === undefined || rows.length < size) return;
       position = positionOf(last);
       size = Math.min(MAX_SLICE, 2 * size);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns.pause();
     }
   }
 

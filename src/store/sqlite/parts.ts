@@ -3,6 +3,7 @@
  * specs of workflows that come from one manifest are the same text, which is stored once.
  */
 import { crc32 } from "node:zlib";
+import { Turns } from "../../platform/turns.ts";
 import { type LoadBounds, NODE_PART_PREFIX } from "../port.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 
@@ -123,6 +124,7 @@ export async function readWholeActor(
   known?: Row,
 ): Promise<WholeActor | undefined> {
   const find = () => database.get("SELECT row, version FROM actor WHERE id = ?", id);
+  const turns = new Turns();
   let actor = known ?? find();
   for (let attempt = 1; actor !== undefined; attempt++) {
     const { row = null, version }: Row = actor;
@@ -138,7 +140,7 @@ export async function readWholeActor(
         return { version: String(version), parts, hasPaused: attempt > 1 || after !== undefined };
       }
       after = String(rows.at(-1)?.["key"]);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns.pause();
       actor = find();
       if (actor?.["row"] !== row || actor["version"] !== version) break;
     }

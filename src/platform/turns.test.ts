@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { Turns } from "./turns.ts";
+
+/** Keeps the thread busy. */
+function work(ms: number): void {
+  const begun = performance.now();
+  while (performance.now() - begun < ms);
+}
+
+/** How often a timer gets its turn while this runs. */
+async function ticksDuring(run: () => Promise<unknown>): Promise<number> {
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  await run();
+  clearInterval(timer);
+  return ticks;
+}
+
+test("many works that begin together share one turn of the event loop", async () => {
+  let done = 0;
+  const one = async () => {
+    const turns = new Turns();
+    for (let piece = 0; piece < 3; piece++) {
+      await turns.pause();
+      await turns.run(steps());
+    }
+    done++;
+  };
+  function* steps() {
+    work(5);
+    yield;
+  }
+  const ticks = await ticksDuring(() => Promise.all(Array.from({ length: 40 }, one)));
+  expect(done).toBe(40);
+  // All of it takes 600 ms.
+  expect(ticks).toBeGreaterThan(10);
+});
+
+test("short works that begin together wait for their turn before their first step", async () => {
+  function* steps() {
+    work(5);
+    yield;
+    return 1;
+  }
+  const ticks = await ticksDuring(async () => {
+    const results = await Promise.all(
+      Array.from({ length: 80 }, () => new Turns().run(steps())),
+    );
+    expect(results).toHaveLength(80);
+  });
+  // All of it takes 400 ms.
+  expect(ticks).toBeGreaterThan(6);
+});
+
+test("works go on in the order in which they paused", async () => {
+  work(1);
+  const order: number[] = [];
+  await Promise.all([1, 2, 3].map(async (name) => {
+    const turns = new Turns();
+    await turns.pause();
+    work(25);
+    await turns.pause();
+    order.push(name);
+  }));
+  expect(order).toEqual([1, 2, 3]);
+});
