@@ -15,6 +15,7 @@ import { ACTOR_FIELD, COMMON_PARTS, SHARD_KEY } from "./keys.ts";
 import { COUNT_ENTRIES, FIND, READ_FIELDS } from "./list_scripts.ts";
 import type { Candidate } from "./list_walk.ts";
 import { askShards } from "./shard_calls.ts";
+import { inSizeGroups } from "./size_groups.ts";
 import { shorteningOf } from "./texts/short_texts.ts";
 
 /** One item of a list. */
@@ -71,13 +72,11 @@ export async function loadItems(
     loaded.size += size;
     return loaded.size < room;
   };
-  if (query.parts === undefined && query.withoutNodes !== true) {
-    for await (const fields of readAllFields(context, candidates)) {
-      if (!await hasRoomAfter(fields)) break;
-    }
-    return loaded;
-  }
-  for (const fields of await readNamedParts(context, candidates, query.parts)) {
+  const isAll = query.parts === undefined && query.withoutNodes !== true;
+  const read = isAll
+    ? readAllFields(context, candidates)
+    : inSizeGroups(candidates, (group) => readNamedParts(context, group, query.parts));
+  for await (const fields of read) {
     if (!await hasRoomAfter(fields)) break;
   }
   return loaded;
@@ -106,21 +105,19 @@ async function* readAllFields(
   candidates: Candidate[],
 ): AsyncGenerator<unknown> {
   const keyArg = (one: Candidate) => [actorKey(context, one)];
-  const sizes = (await askShards(context, COUNT_ENTRIES, ["HLEN"], candidates, keyArg)).map(Number);
-  for (let at = 0; at < candidates.length;) {
-    const group: Candidate[] = [];
-    for (let fields = 0; at < candidates.length; at++) {
-      fields += sizes[at] ?? 0;
-      const one = candidates[at];
-      if (one === undefined || (group.length > 0 && fields > MAX_FIELDS)) break;
-      group.push(one);
-    }
-    yield* await Promise.all(group.map(async (one) => {
+  const counts = await askShards(context, COUNT_ENTRIES, ["HLEN"], candidates, keyArg);
+  const counted = candidates.map((one, at) => ({ one, fields: Number(counts[at]) }));
+  const readAll = (group: typeof counted) =>
+    Promise.all(group.map(async ({ one }) => {
       const key = actorKey(context, one);
       const fields = await context.link.send(key, ["HGETALL", key]);
       return await context.shared.resolveFields(context.keys.shard(one.shard), fields);
     }));
-  }
+  yield* inSizeGroups(
+    counted,
+    readAll,
+    (group, next) => group.reduce((sum, { fields }) => sum + fields, next.fields) > MAX_FIELDS,
+  );
 }
 
 function actorKey({ keys }: RedisContext, { shard, id }: Candidate): string {

@@ -18,6 +18,7 @@ import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";
 import { textsOf } from "./replies.ts";
 import { PUT_MANIFEST, REMOVE_MANIFEST } from "./scripts.ts";
+import { inSizeGroups } from "./size_groups.ts";
 import { readVersion } from "./version.ts";
 
 /** Manifests that a list examines at once. */
@@ -53,7 +54,8 @@ export class RedisManifests implements ManifestStore {
     const generation = await this.#generations.add();
     const found = this.#known.get(generation, `${kind} ${place}`);
     if (found !== undefined) return found[0];
-    const loaded = await this.#load(kind, [place]);
+    const [text] = await this.#load(kind, [place]);
+    const loaded = text === undefined ? [] : [manifestOf(kind, place, text)];
     this.#known.set(generation, `${kind} ${place}`, loaded);
     return loaded[0];
   };
@@ -90,7 +92,7 @@ export class RedisManifests implements ManifestStore {
     let size = 0;
     while (true) {
       const places = await this.#placesAfter(kind, from, to);
-      for (const manifest of await this.#load(kind, places)) {
+      for await (const manifest of this.#loadAll(kind, places)) {
         if (!matchesManifest(manifest, query)) continue;
         const last = items.at(-1);
         const isFull = size >= (query.maxSize ?? Infinity) ||
@@ -107,13 +109,18 @@ export class RedisManifests implements ManifestStore {
     }
   }
 
-  async #load(kind: ManifestKind, places: string[]): Promise<StoredManifest[]> {
-    if (places.length === 0) return [];
+  /** The texts of manifests; undefined where there is none. */
+  async #load(kind: ManifestKind, places: string[]): Promise<(string | undefined)[]> {
     const args = ["HMGET", this.#base + MANIFEST_KEY.records + kind, ...places];
-    const reply = await this.#context.link.send(this.#base, args);
-    return textsOf(reply).flatMap((text, index) =>
-      text === undefined ? [] : [manifestOf(kind, places[index] ?? "", text)]
-    );
+    return textsOf(await this.#context.link.send(this.#base, args));
+  }
+
+  async *#loadAll(kind: ManifestKind, places: string[]): AsyncGenerator<StoredManifest> {
+    let at = 0;
+    for await (const text of inSizeGroups(places, (group) => this.#load(kind, group))) {
+      const place = places[at++] ?? "";
+      if (text !== undefined) yield manifestOf(kind, place, text);
+    }
   }
 
   async #placesAfter(kind: ManifestKind, from: string, to: string): Promise<string[]> {
