@@ -3,10 +3,19 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import { Deadlines } from "../platform/deadlines.ts";
-import { answerStream, isLargeAnswer, SLOW_MS } from "./answer_text.ts";
+import {
+  answerPieces,
+  answerStream,
+  isLargeAnswer,
+  type Sender,
+  SLOW_MS,
+  textPieces,
+} from "./answer_text.ts";
 
 const clock = new ManualClock();
 const waits = new Deadlines(clock, SLOW_MS);
+
+const NOBODY: Sender = { begin() {}, taken() {}, release() {} };
 
 const nodes = (count: number): JsonObject =>
   Object.fromEntries(
@@ -40,7 +49,7 @@ test.each(Object.entries(LARGE))(
     expect(isLargeAnswer(answer)).toBe(true);
     let text = "";
     const decoder = new TextDecoder();
-    for await (const chunk of answerStream(answer, waits, () => {})) {
+    for await (const chunk of answerStream(answerPieces(answer), waits, NOBODY)) {
       expect(chunk.length).toBeLessThan(100_000);
       text += decoder.decode(chunk, { stream: true });
     }
@@ -58,10 +67,16 @@ test("tells once when it is sent, or when nobody reads it any more", async () =>
   const answer = { items: Array.from({ length: 1_000 }, (_, i) => ({ i, text: "x".repeat(500) })) };
   let ends = 0;
   let chunks = 0;
-  for await (const _ of answerStream(answer, waits, () => ends++)) chunks++;
+  for await (
+    const _ of answerStream(answerPieces(answer), waits, {
+      ...NOBODY,
+      release: () => ends++,
+    })
+  ) chunks++;
   expect(chunks).toBeGreaterThan(5);
   expect(ends).toBe(1);
-  const reader = answerStream(answer, waits, () => ends++).getReader();
+  const reader = answerStream(answerPieces(answer), waits, { ...NOBODY, release: () => ends++ })
+    .getReader();
   await reader.read();
   expect(ends).toBe(1);
   await reader.cancel();
@@ -71,7 +86,8 @@ test("tells once when it is sent, or when nobody reads it any more", async () =>
 test("cuts off who reads too slowly", async () => {
   const answer = { items: Array.from({ length: 9_000 }, (_, i) => ({ i, text: "x".repeat(500) })) };
   let ends = 0;
-  const reader = answerStream(answer, waits, () => ends++).getReader();
+  const reader = answerStream(answerPieces(answer), waits, { ...NOBODY, release: () => ends++ })
+    .getReader();
   await reader.read();
   await clock.advance(SLOW_MS - 1);
   expect(ends).toBe(0);
@@ -85,10 +101,32 @@ test("a long text is sent in short pieces, and no character is cut in two", asyn
     const answer = { items: [{ text: before + "😀".repeat(200_000) }] };
     const decoder = new TextDecoder("utf-8", { fatal: true });
     let text = "";
-    for await (const chunk of answerStream(answer, waits, () => {})) {
+    for await (const chunk of answerStream(answerPieces(answer), waits, NOBODY)) {
       expect(chunk.length).toBeLessThan(600_000);
       text += decoder.decode(chunk, { stream: true });
     }
     expect(text).toBe(writeJson(answer));
   }
+});
+
+test("a text is sent with its markup escaped, also where it is cut", async () => {
+  const text = JSON.stringify({ text: "<&>".repeat(100_000) });
+  let sent = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of answerStream(textPieces(text), waits, NOBODY)) {
+    sent += decoder.decode(chunk, { stream: true });
+  }
+  expect(sent).toBe(writeJson(JSON.parse(text)));
+});
+
+test("tells when a part of it was taken, and can be cut off", async () => {
+  let cut = () => {};
+  let taken = 0;
+  const sender: Sender = { ...NOBODY, begin: (stop) => cut = stop, taken: () => taken++ };
+  const answer = { items: Array.from({ length: 9_000 }, (_, i) => ({ i, text: "x".repeat(500) })) };
+  const reader = answerStream(answerPieces(answer), waits, sender).getReader();
+  for (let part = 0; part < 3; part++) await reader.read();
+  expect(taken).toBeGreaterThanOrEqual(3);
+  cut();
+  await expect(reader.read()).rejects.toThrow("while others waited");
 });

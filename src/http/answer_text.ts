@@ -1,6 +1,6 @@
 /** Texts of answers. Those of large ones are written piece by piece, so that others get their turn. */
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
-import { writeJson } from "../base/json_text.ts";
+import { escapeMarkup, writeJson } from "../base/json_text.ts";
 import { isShared } from "../base/shared_json.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { Turns } from "../platform/turns.ts";
@@ -33,20 +33,30 @@ export function isLargeAnswer(
   return false;
 }
 
+/** What is told of an answer on its way. */
+export interface Sender {
+  /** It is being sent. @param cut ends that */
+  begin(cut: () => void): void;
+  /** A part of it was taken. */
+  taken(): void;
+  /** It is sent, or nobody wants it any more. */
+  release(): void;
+}
+
 /**
- * The text of an answer as a stream, which is written on demand and never much at a time. Whoever reads it too slowly is cut
- * off, because the answer takes much memory meanwhile.
+ * An answer as a stream, which is written on demand and never much at a time. Whoever reads it too slowly is cut off, because
+ * the answer takes much memory meanwhile.
  *
+ * @param answer its pieces, as `answerPieces` or `textPieces` make them
  * @param waits how long a reader may take for `LEAST_READ` characters
- * @param onEnd called once, when it is sent or nobody wants it any more
  */
 export function answerStream(
-  answer: JsonObject,
+  answer: Iterable<string>,
   waits: Deadlines,
-  onEnd: () => void,
+  sender: Sender,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let pieces = shortPieces(piecesOf(answer, DEPTH));
+  let pieces = answer[Symbol.iterator]();
   const turns = new Turns();
   let stop = (_reason: Error): void => {};
   let isOver = false;
@@ -54,8 +64,8 @@ export function answerStream(
     isOver = true;
     inTime();
     // Forgets the answer, whoever still holds the stream.
-    pieces = shortPieces([]);
-    onEnd();
+    pieces = [][Symbol.iterator]();
+    sender.release();
   };
   const wait = () => waits.add(() => stop(new Error("the answer was read too slowly")));
   let inTime = wait();
@@ -67,9 +77,11 @@ export function answerStream(
         end();
         controller.error(reason);
       };
+      sender.begin(() => stop(new Error("nothing of the answer was taken while others waited")));
     },
     cancel: end,
     async pull(controller) {
+      sender.taken();
       await turns.pause();
       if (isOver) return;
       let text = "";
@@ -102,8 +114,18 @@ const CHUNK = 2 ** 16;
 /** Members that are written together. */
 const GROUP = 20;
 
+/** The pieces of the text of an answer, as `writeJson` makes it, none of them long. */
+export function answerPieces(answer: JsonObject): Iterable<string> {
+  return shortPieces(piecesOf(answer, DEPTH));
+}
+
+/** The pieces of a JSON text that still has its markup as it is. */
+export function* textPieces(text: string): Generator<string> {
+  for (const piece of shortPieces([text])) yield escapeMarkup(piece);
+}
+
 /** The pieces, none of them much longer than what is sent together. */
-function* shortPieces(pieces: Iterable<string>): Generator<string> {
+export function* shortPieces(pieces: Iterable<string>): Generator<string> {
   for (const piece of pieces) {
     for (let from = 0; from < piece.length;) {
       let to = from + CHUNK;

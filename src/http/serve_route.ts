@@ -9,10 +9,11 @@ import type { JsonObject } from "../base/json.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
 import type { Problem } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
-import { nextTurn } from "../platform/clock.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
+import { Turns } from "../platform/turns.ts";
 import { StaleManifests } from "../service/events/intake.ts";
-import { answerStream, isLargeAnswer } from "./answer_text.ts";
+import { type Hold, SMALL_READ } from "../service/workflows/large_reads.ts";
+import { answerPieces, answerStream, isLargeAnswer, textPieces } from "./answer_text.ts";
 import { type BodyLimits, decodeBody, packedRefusal, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
@@ -30,9 +31,6 @@ import type { Call, Route, UnaryRoute } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
 export type RouteApp = Hono<{ Bindings: RequestEnv }>;
-
-/** Length of a text that is escaped in one go, UTF-16 units. */
-const LENGTH_AT_ONCE = 2 ** 18;
 
 /** A route as it is served. */
 export interface ServedRoute {
@@ -180,15 +178,26 @@ async function respond(
       const file = await readUpload(request, { ...limits, maxBytes: deps.maxUploadBytes });
       return jsonResponse(writeJson(await store(file)), deps, env);
     }
-    case "stream":
-      return streamResponse(await route.open(call), {
+    case "stream": {
+      const source = await route.open(call);
+      return streamResponse(source, {
         framing: framingOf(request.headers),
         projection: parseProjection((call.query as { fields?: string }).fields),
         clock: deps.service.clock,
+        hold: keptHold(env),
         onEnd: () => abort?.abort(),
         onError: (error) => logDefect(error, deps, request, env),
       });
+    }
   }
+}
+
+/** The room of a stream, which keeps it until it ends. What was read to open it is over. */
+function keptHold({ hold }: RequestEnv): Hold | undefined {
+  if (hold === undefined) return undefined;
+  hold.isKept = true;
+  hold.give(hold.size);
+  return hold;
 }
 
 const ANYONE: BodySender = { type: "anyone" };
@@ -210,26 +219,52 @@ function answerResponse(
   reads: Deadlines,
 ): Response | Promise<Response> {
   workingOn("request", env.requestId);
-  const { hold } = env;
   // What was read may be large although it has few members.
-  const isHeld = hold !== undefined && hold.size > 0;
+  const isHeld = env.hold !== undefined && env.hold.size > 0;
   if (typeof answer !== "string" && (isHeld || isLargeAnswer(answer))) {
-    if (hold !== undefined) hold.isKept = true;
-    return jsonResponse(answerStream(answer, reads, () => hold?.release()), deps, env);
+    const pieces = answerPieces(answer);
+    if (isHeld) return streamed(pieces, deps, env, reads);
+    return writtenInTurns(pieces).then((texts) => roomyResponse(texts, deps, env, reads));
   }
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
-  if (text.length <= LENGTH_AT_ONCE) return jsonResponse(escapeMarkup(text), deps, env);
-  return escapedInTurns(text).then((escaped) => jsonResponse(escaped, deps, env));
+  if (text.length <= SMALL_READ) return jsonResponse(escapeMarkup(text), deps, env);
+  if (isHeld) return streamed(textPieces(text), deps, env, reads);
+  return roomyResponse([text], deps, env, reads, textPieces(text));
 }
 
-/** A long text, escaped in pieces, so that others get their turn. */
-async function escapedInTurns(text: string): Promise<string> {
-  let escaped = "";
-  for (let at = 0; at < text.length; at += LENGTH_AT_ONCE) {
-    if (at > 0) await nextTurn();
-    escaped += escapeMarkup(text.slice(at, at + LENGTH_AT_ONCE));
+/** The pieces of a large answer, written before it is known how much room it needs. */
+async function writtenInTurns(pieces: Iterable<string>): Promise<string[]> {
+  const turns = new Turns();
+  const texts: string[] = [];
+  for (const piece of pieces) {
+    texts.push(piece);
+    await turns.pause();
   }
-  return escaped;
+  return texts;
+}
+
+/** An answer that is sent when there is room for its text. @throws {Problem} DeadlineExceeded */
+async function roomyResponse(
+  texts: readonly string[],
+  deps: AppDeps,
+  env: RequestEnv,
+  reads: Deadlines,
+  pieces: Iterable<string> = texts,
+): Promise<Response> {
+  await env.hold?.enter(texts.reduce((size, text) => size + text.length, 0));
+  return streamed(pieces, deps, env, reads);
+}
+
+/** An answer that keeps its room until it is sent. */
+function streamed(
+  pieces: Iterable<string>,
+  deps: AppDeps,
+  env: RequestEnv,
+  reads: Deadlines,
+): Response {
+  const hold = env.hold ??= deps.service.workflows.newHold();
+  hold.isKept = true;
+  return jsonResponse(answerStream(pieces, reads, hold), deps, env);
 }
 
 // Several headers given at once take Deno several times as long as the type alone and then the others.

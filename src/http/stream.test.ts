@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual_clock.ts";
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
+import { writeJson } from "../base/json_text.ts";
+import { Hold, LargeReads } from "../service/workflows/large_reads.ts";
 import { parseProjection } from "./projection.ts";
 import { FrameText, framingOf, type Messages, refusedStream, streamResponse } from "./stream.ts";
 
@@ -99,4 +101,50 @@ test("framingOf() asks for exactly one media type", () => {
   expect(framingOf(new Headers({ accept: "text/event-stream" }))).toBe("sse");
   expect(framingOf(new Headers({ accept: "text/event-stream, */*" }))).toBe("ndjson");
   expect(framingOf(new Headers())).toBe("ndjson");
+});
+
+test("a large frame is sent in pieces, and takes room until it is read", async () => {
+  const text = writeJson({ text: "é<".repeat(500_000) });
+  const clock = new ManualClock();
+  const hold = new Hold(new LargeReads(clock));
+  const response = streamResponse(messages(new FrameText(text), { a: 1 }), {
+    framing: "ndjson",
+    clock,
+    hold,
+    onEnd() {},
+    onError() {},
+  });
+  let sent = "";
+  let isHeld = true;
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    expect(chunk.length).toBeLessThan(200_000);
+    if (sent.length < text.length / 2) isHeld &&= hold.size === text.length;
+    sent += decoder.decode(chunk, { stream: true });
+  }
+  expect(sent).toBe(`${text}\n{"result":{"a":1}}\n`);
+  expect([isHeld, hold.size]).toEqual([true, 0]);
+});
+
+test("a stream whose client takes nothing of a large frame is cut off when others need its room", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const hold = new Hold(large);
+  const ended: string[] = [];
+  const response = streamResponse(messages(new FrameText(`"${"x".repeat(2 ** 25)}"`)), {
+    framing: "ndjson",
+    clock,
+    hold,
+    onEnd: () => ended.push("end"),
+    onError() {},
+  });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const waiting = new Hold(large).enter(2 ** 20);
+  await clock.advance(10_000);
+  await waiting;
+  expect(ended).toEqual(["end"]);
+  await expect((async () => {
+    for (let at = 0; at < 5; at++) await reader?.read();
+  })()).rejects.toThrow("while others waited");
 });

@@ -6,6 +6,8 @@ import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import type { Clock } from "../platform/clock.ts";
 import { type Problem, ProblemCode } from "../base/problem.ts";
+import { type Hold, SMALL_READ } from "../service/workflows/large_reads.ts";
+import { shortPieces } from "./answer_text.ts";
 import { addRetryAfter, asProblem, problemFrame, problemResponse } from "./problems.ts";
 import { project, type Projection } from "./projection.ts";
 
@@ -86,6 +88,8 @@ export interface StreamOptions {
   /** Applied to whole frames; errors are never filtered. */
   projection?: Projection | undefined;
   clock: Clock;
+  /** Of the request: what is sent and not read yet takes room. */
+  hold?: Hold | undefined;
   /** Called once when the client is gone or the source has ended. */
   onEnd: () => void;
   onError: (error: unknown) => void;
@@ -99,15 +103,39 @@ export function streamResponse(
   source: AsyncIterable<Messages>,
   options: StreamOptions,
 ): Response {
-  const { framing, projection, clock } = options;
+  const { framing, projection, clock, hold } = options;
   const iterator = source[Symbol.asyncIterator]();
   let cancelHeartbeat = () => {};
   let ended = false;
+  /** Room that the messages take which were sent last. */
+  let taken = 0;
+  /** What is left of large messages, in pieces: only then it is seen how far a client has read. */
+  let rest: Iterator<string> | undefined;
   const end = () => {
     if (ended) return;
     ended = true;
+    rest = undefined;
     cancelHeartbeat();
+    hold?.release();
     options.onEnd();
+  };
+  const stop = () => {
+    end();
+    // Intentionally not awaited: a source that waits for a change ends when it sees the abort.
+    void iterator.return?.();
+  };
+  const enter = async (size: number, controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (hold === undefined) return;
+    const missing = size - hold.size;
+    if (missing > SMALL_READ) {
+      await hold.enter(missing);
+      taken = missing;
+    }
+    if (hold.size === 0) return;
+    hold.begin(() => {
+      stop();
+      controller.error(new Error("nothing of the stream was taken while others waited"));
+    });
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -120,6 +148,12 @@ export function streamResponse(
     },
     async pull(controller) {
       try {
+        hold?.taken();
+        const piece = rest?.next();
+        if (piece?.done === false) return controller.enqueue(encoder.encode(piece.value));
+        rest = undefined;
+        hold?.give(taken);
+        taken = 0;
         const next = await iterator.next();
         if (ended) return;
         if (next.done === true) {
@@ -128,8 +162,15 @@ export function streamResponse(
           return;
         }
         const messages = next.value instanceof Array ? next.value : [next.value];
-        const frames = messages.map((one) => frameOf(one, projection).bytes(framing));
-        controller.enqueue(joined(frames));
+        const frames = messages.map((one) => frameOf(one, projection));
+        const size = frames.reduce((sum, { text }) => sum + text.length, 0);
+        if (size <= SMALL_READ) {
+          return controller.enqueue(joined(frames.map((frame) => frame.bytes(framing))));
+        }
+        await enter(size, controller);
+        if (ended) return;
+        rest = shortPieces(frames.map(({ text }) => frameText(text, framing, false)));
+        controller.enqueue(encoder.encode(rest.next().value));
       } catch (error) {
         if (ended) return;
         end();
@@ -139,11 +180,7 @@ export function streamResponse(
         controller.close();
       }
     },
-    cancel() {
-      end();
-      // Intentionally not awaited: a source that waits for a change ends when it sees the abort.
-      void iterator.return?.();
-    },
+    cancel: stop,
   }, { highWaterMark: 1 });
   return new Response(body, { status: 200, headers: streamHeaders(framing) });
 }
@@ -167,10 +204,24 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Makes messages from the values of a stream. */
-export async function* mapStream<T>(
+/** Makes messages from the values of a stream. No generator: one that waits would still refer to the last value. */
+export function mapStream<T>(
   source: AsyncIterable<T>,
   messagesOf: (value: T) => Messages,
 ): AsyncIterable<Messages> {
-  for await (const value of source) yield messagesOf(value);
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = source[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const { done, value } = await iterator.next();
+          return done === true ? { done, value: undefined } : { value: messagesOf(value) };
+        },
+        async return() {
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }

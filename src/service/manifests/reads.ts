@@ -90,7 +90,7 @@ export async function getManifest<T extends ManifestObject>(
   name: string,
 ): Promise<T> {
   await requireManifestAccess(caller, "get", kind, namespace, name);
-  return await readManifest(deps, kind, namespace, name);
+  return await shownManifest(deps, kind, namespace, name);
 }
 
 /** @throws {Problem} NotFound */
@@ -115,7 +115,18 @@ export async function getTemplate(
 ): Promise<WorkflowTemplate> {
   const { resource } = MANIFEST_RESOURCES[kind];
   await requirePlainAccess(caller, { verb: "get", resource, namespace, name });
-  return await readManifest(deps, kind, namespace, name);
+  return await shownManifest(deps, kind, namespace, name);
+}
+
+/** As `readManifest`, for an answer that shows it: it has room until that is sent. */
+async function shownManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+): Promise<T> {
+  const find = () => findManifest(deps, kind, namespace, name);
+  return objectFrom(await deps.workflows.page(find, ({ text }) => text.length));
 }
 
 /**

@@ -129,3 +129,91 @@ test("a read that ends after its request holds nothing", async () => {
   expect(late.state.hold.size).toBe(0);
   await request(large, LARGE).done;
 });
+
+const MEDIUM = 2 ** 20;
+
+test("reads of medium size take room too, and those that wait are read again", async () => {
+  const large = new LargeReads(new ManualClock());
+  const reads = Array.from({ length: 40 }, () => request(large, MEDIUM));
+  await soon();
+  expect(reads.filter(({ state }) => state.isIn)).toHaveLength(32);
+  for (const { state } of reads.slice(0, 8)) state.hold.release();
+  await soon();
+  expect(reads.filter(({ state }) => state.isIn)).toHaveLength(40);
+});
+
+test("who takes nothing of his answer is cut off when others wait for its room, and only then", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const cut: string[] = [];
+  const sending = async (name: string) => {
+    const { state, done } = request(large, LARGE / 2);
+    await done;
+    state.hold.begin(() => {
+      cut.push(name);
+      state.hold.release();
+    });
+    return state.hold;
+  };
+  await sending("silent");
+  await clock.advance(1_000);
+  const reader = await sending("reader");
+  await sending("late");
+  await clock.advance(60_000);
+  expect(cut).toEqual([]);
+  reader.taken();
+  const next = request(large, LARGE / 2);
+  await soon();
+  // Both have taken nothing for long; one of them is enough.
+  expect(cut).toEqual(["silent"]);
+  await next.done;
+});
+
+test("the one that waits comes in when the stalest answer has been silent for five seconds", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const first = request(large, LARGE);
+  await first.done;
+  let isCut = false;
+  first.state.hold.begin(() => {
+    isCut = true;
+    first.state.hold.release();
+  });
+  const second = request(large, LARGE);
+  await soon();
+  await clock.advance(4_000);
+  first.state.hold.taken();
+  await clock.advance(4_000);
+  expect(isCut).toBe(false);
+  await clock.advance(1_000);
+  expect(isCut).toBe(true);
+  await second.done;
+});
+
+test("an answer that was made without room waits for it, and is refused where too many wait", async () => {
+  const large = new LargeReads(new ManualClock());
+  const holds = Array.from({ length: 4 }, () => new Hold(large));
+  const entered: number[] = [];
+  const enter = (at: number) => holds[at]?.enter(LARGE).then(() => void entered.push(at));
+  await enter(0);
+  const second = enter(1);
+  await expect(enter(2)).rejects.toThrow("may have been done");
+  expect(entered).toEqual([0]);
+  holds[0]?.release();
+  await second;
+  expect(entered).toEqual([0, 1]);
+  holds[1]?.release();
+  await enter(3);
+});
+
+test("a stream gives back the room of what was read", async () => {
+  const large = new LargeReads(new ManualClock());
+  const hold = new Hold(large);
+  await hold.enter(LARGE);
+  const other = request(large, LARGE);
+  await soon();
+  expect(other.state.isIn).toBe(false);
+  hold.give(LARGE);
+  await other.done;
+  expect(hold.size).toBe(0);
+});

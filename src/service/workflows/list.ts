@@ -188,7 +188,7 @@ function indexedParameter(
 }
 
 /** Characters of stored text in a page. */
-function sizeOfPage({ items }: ListPage): number {
+export function sizeOfPage({ items }: ListPage): number {
   return items.reduce((sum, { parts }) => sum + sizeOfParts(parts), 0);
 }
 

@@ -3,7 +3,7 @@ import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
 import type { ActorId, Change, LoadBounds, Store, StoredActor } from "../../store/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Version } from "../../store/version.ts";
-import { Hold, LargeReads } from "./large_reads.ts";
+import { Hold, LargeReads, SMALL_READ } from "./large_reads.ts";
 
 export interface WorkflowSource {
   /** What a request holds that is about to begin: nothing yet. */
@@ -15,6 +15,8 @@ export interface WorkflowSource {
    * @throws {Problem} Unavailable when there is none for a long time
    */
   page<Page>(load: () => Promise<Page>, sizeOf: (page: Page) => number): Promise<Page>;
+  /** Gives back the room for a page that is sent. */
+  givePage(size: number): void;
   /** The stored actor of a workflow; undefined when there is none. */
   find(namespace: string, name: string): Promise<StoredActor | undefined>;
   /** The same without nodes, unless there are few. */
@@ -64,6 +66,11 @@ class Source implements WorkflowSource {
     return this.#shared.large.page(load, sizeOf, this.#hold);
   }
 
+  givePage(size: number): void {
+    // Others took none.
+    if (size > SMALL_READ) this.#hold?.give(size);
+  }
+
   async find(namespace: string, name: string): Promise<StoredActor | undefined> {
     if (namespace === "" || name === "") return undefined;
     const { large, load } = this.#shared;
@@ -73,7 +80,9 @@ class Source implements WorkflowSource {
 
   async findHead(namespace: string, name: string): Promise<StoredActor | undefined> {
     if (namespace === "" || name === "") return undefined;
-    return await this.#shared.load(workflowActorId(namespace, name), FEW_NODES);
+    const { large, load } = this.#shared;
+    const id = workflowActorId(namespace, name);
+    return await large.loadSmall(namespace, () => load(id, FEW_NODES), this.#hold);
   }
 }
 

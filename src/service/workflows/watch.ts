@@ -11,6 +11,7 @@ import {
 } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
+import type { ListQuery, QueryStore } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -19,6 +20,7 @@ import { isDeleted } from "../history/archived_form.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
 import { checkResourceVersion } from "../resource_version.ts";
+import { sizeOfPage } from "./list.ts";
 import { getWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
 import { timeLimit } from "../watch_timeout.ts";
@@ -51,7 +53,7 @@ export interface WatchEvent {
  * the client does not read.
  */
 const PAGE = 100;
-const PAGE_SIZE = 2 ** 19;
+const PAGE_SIZE = 2 ** 16;
 
 /** What a watcher wants to see. */
 interface Filter {
@@ -120,38 +122,60 @@ async function* fromTheBeginning(
   const { query } = filter.name === undefined ? deps.history?.live ?? deps.store : deps.store;
   const version = await deps.store.query.version();
   const known = new Map<string, Version>();
-  const turns = new Turns();
   let cursor: string | undefined;
   do {
-    const page = await query.list({
-      kind: "wf",
-      limit: PAGE,
-      maxSize: PAGE_SIZE,
-      ...defined({
-        namespace: filter.namespace || undefined,
-        name: filter.name === undefined
-          ? undefined
-          : { value: filter.name, match: "exact" as const },
-        labels: filter.labels.length === 0 ? undefined : filter.labels,
-        waiting: filter.waiting || undefined,
-        continue: cursor,
-      }),
-    });
-    const items = page.items
-      .filter(({ index }) => filter.matches(index.namespace, index.name))
-      .sort((a, b) => a.id < b.id ? -1 : 1);
-    for (const item of items) {
-      if (signal.aborted) return;
-      if (isArchivedActor(item.id)) continue;
-      if (isOlder(version, item.version)) known.set(item.id, item.version);
-      const shown = { ...item, parts: watchedParts(item.parts) };
-      const { exactTimes } = filter;
-      const options = { index: item.index, onUnreadable: deps.onUnreadable, exactTimes };
-      yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
-    }
-    cursor = page.continue;
+    cursor = yield* existing({ deps, filter, signal, query, version, known }, cursor);
   } while (cursor !== undefined);
   yield* changes(deps, filter, version, signal, known);
+}
+
+/** What the events about existing workflows are made from. */
+interface Existing {
+  deps: ServiceDeps;
+  filter: Filter;
+  signal: AbortSignal;
+  query: Pick<QueryStore, "list">;
+  version: Version;
+  /** The versions of those that are shown in a later state than `version`. */
+  known: Map<string, Version>;
+}
+
+/**
+ * The events of one page; returns where the next one begins. A generator of its own: one that waits for the next page would
+ * still refer to this one.
+ */
+async function* existing(
+  { deps, filter, signal, query, version, known }: Existing,
+  cursor: string | undefined,
+): AsyncGenerator<WatchEvent[], string | undefined> {
+  const { exactTimes } = filter;
+  const asked: ListQuery = {
+    kind: "wf",
+    limit: PAGE,
+    maxSize: PAGE_SIZE,
+    ...defined({
+      namespace: filter.namespace || undefined,
+      name: filter.name === undefined ? undefined : { value: filter.name, match: "exact" as const },
+      labels: filter.labels.length === 0 ? undefined : filter.labels,
+      waiting: filter.waiting || undefined,
+      continue: cursor,
+    }),
+  };
+  const page = await deps.workflows.page(() => query.list(asked), sizeOfPage);
+  const items = page.items
+    .filter(({ index }) => filter.matches(index.namespace, index.name))
+    .sort((a, b) => a.id < b.id ? -1 : 1);
+  const turns = new Turns();
+  for (const item of items) {
+    if (signal.aborted) break;
+    if (isArchivedActor(item.id)) continue;
+    if (isOlder(version, item.version)) known.set(item.id, item.version);
+    const shown = { ...item, parts: watchedParts(item.parts) };
+    const options = { index: item.index, onUnreadable: deps.onUnreadable, exactTimes };
+    yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
+  }
+  deps.workflows.givePage(sizeOfPage(page));
+  return signal.aborted ? undefined : page.continue;
 }
 
 async function* changes(
