@@ -107,16 +107,12 @@ export function streamResponse(
   const iterator = source[Symbol.asyncIterator]();
   let cancelHeartbeat = () => {};
   let ended = false;
-  /** Room that the messages take which were sent last. */
-  let taken = 0;
-  /** What is left of large messages, in pieces: only then it is seen how far a client has read. */
-  let rest: Iterator<string> | undefined;
+  const large = new LargeFrames(framing, hold);
   const end = () => {
     if (ended) return;
     ended = true;
-    rest = undefined;
     cancelHeartbeat();
-    hold?.release();
+    large.end();
     options.onEnd();
   };
   const stop = () => {
@@ -124,36 +120,14 @@ export function streamResponse(
     // Intentionally not awaited: a source that waits for a change ends when it sees the abort.
     void iterator.return?.();
   };
-  const enter = async (size: number, controller: ReadableStreamDefaultController<Uint8Array>) => {
-    if (hold === undefined) return;
-    const missing = size - hold.size;
-    if (missing > SMALL_READ) {
-      await hold.enter(missing);
-      taken = missing;
-    }
-    if (hold.size === 0) return;
-    hold.begin(() => {
-      stop();
-      controller.error(new Error("nothing of the stream was taken while others waited"));
-    });
-  };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      if (framing !== "sse") return;
-      const beat = () => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(":\n"));
-        cancelHeartbeat = clock.after(HEARTBEAT_MS, beat);
-      };
-      cancelHeartbeat = clock.after(HEARTBEAT_MS, beat);
+      if (framing === "sse") cancelHeartbeat = startHeartbeat(controller, clock);
     },
     async pull(controller) {
       try {
-        hold?.taken();
-        const piece = rest?.next();
-        if (piece?.done === false) return controller.enqueue(encoder.encode(piece.value));
-        rest = undefined;
-        hold?.give(taken);
-        taken = 0;
+        const piece = large.next();
+        if (piece !== undefined) return controller.enqueue(piece);
         const next = await iterator.next();
         if (ended) return;
         if (next.done === true) {
@@ -161,16 +135,17 @@ export function streamResponse(
           controller.close();
           return;
         }
-        const messages = next.value instanceof Array ? next.value : [next.value];
-        const frames = messages.map((one) => frameOf(one, projection));
+        const frames = [next.value].flat().map((one) => frameOf(one, projection));
         const size = frames.reduce((sum, { text }) => sum + text.length, 0);
         if (size <= SMALL_READ) {
           return controller.enqueue(joined(frames.map((frame) => frame.bytes(framing))));
         }
-        await enter(size, controller);
-        if (ended) return;
-        rest = shortPieces(frames.map(({ text }) => frameText(text, framing, false)));
-        controller.enqueue(encoder.encode(rest.next().value));
+        await large.send(frames, size, (reason) => {
+          stop();
+          controller.error(reason);
+        });
+        const first = ended ? undefined : large.next();
+        if (first !== undefined) controller.enqueue(first);
       } catch (error) {
         if (ended) return;
         end();
@@ -183,6 +158,72 @@ export function streamResponse(
     cancel: stop,
   }, { highWaterMark: 1 });
   return new Response(body, { status: 200, headers: streamHeaders(framing) });
+}
+
+/** Sends a heartbeat now and then, unless something waits to be read; the result ends that. */
+function startHeartbeat(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  clock: Clock,
+): () => void {
+  let cancel = () => {};
+  const beat = () => {
+    if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(":\n"));
+    cancel = clock.after(HEARTBEAT_MS, beat);
+  };
+  cancel = clock.after(HEARTBEAT_MS, beat);
+  return () => cancel();
+}
+
+/** Large frames on their way, in pieces: only so it is seen how far a client has read. They have room until then. */
+class LargeFrames {
+  readonly #framing: Framing;
+  readonly #hold: Hold | undefined;
+  #rest: Iterator<string> | undefined;
+  /** Room that was taken for those that are sent. */
+  #taken = 0;
+
+  constructor(framing: Framing, hold: Hold | undefined) {
+    this.#framing = framing;
+    this.#hold = hold;
+  }
+
+  /**
+   * Takes room for frames, unless their source has it already; `next` then has their pieces.
+   * @param cut is called if the client takes nothing while others need the room
+   * @throws {Problem} DeadlineExceeded when there is no room
+   */
+  async send(
+    frames: readonly FrameText[],
+    size: number,
+    cut: (reason: Error) => void,
+  ): Promise<void> {
+    const hold = this.#hold;
+    const missing = size - (hold?.size ?? size);
+    if (missing > SMALL_READ) {
+      await hold?.enter(missing);
+      this.#taken = missing;
+    }
+    if (hold !== undefined && hold.size > 0) {
+      hold.begin(() => cut(new Error("nothing of the stream was taken while others waited")));
+    }
+    this.#rest = shortPieces(frames.map(({ text }) => frameText(text, this.#framing, false)));
+  }
+
+  /** The next piece; undefined when all were taken. */
+  next(): Uint8Array | undefined {
+    this.#hold?.taken();
+    const piece = this.#rest?.next();
+    if (piece?.done === false) return encoder.encode(piece.value);
+    this.#rest = undefined;
+    if (this.#taken > 0) this.#hold?.give(this.#taken);
+    this.#taken = 0;
+    return undefined;
+  }
+
+  end(): void {
+    this.#rest = undefined;
+    this.#hold?.release();
+  }
 }
 
 function frameOf(message: JsonObject | FrameText, projection: Projection | undefined): FrameText {
