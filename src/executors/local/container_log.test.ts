@@ -1,9 +1,30 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseLogLine, ToldLog } from "./container_log.ts";
+import { hasKeptLog, parseLogLine, readKeptLog, ToldLog, writeKeptLog } from "./container_log.ts";
 import type { LogLine } from "../port.ts";
 
 const line = (at: number, text: string): LogLine => ({ at, text });
 const LOG = [line(1, "a"), line(2, "b"), line(2, "b"), line(2, "c"), line(3, "d")];
+
+async function* from(lines: LogLine[]): AsyncGenerator<LogLine> {
+  yield* lines;
+}
+
+test("a kept log has the lines of both streams by their times", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "log-"));
+  try {
+    const err = [line(0, "é"), line(2, "x"), line(9, "")];
+    await writeKeptLog(dir, from(LOG), from(err));
+    expect(await hasKeptLog(dir)).toBe(true);
+    expect(await Array.fromAsync(readKeptLog(dir))).toEqual(
+      [...LOG, ...err].sort((a, b) => a.at - b.at),
+    );
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+});
 
 test("parseLogLine() reads a time and the text behind it, which may be empty", () => {
   expect(parseLogLine("2026-01-02T03:04:05.678901Z up and on")).toEqual({
@@ -26,14 +47,16 @@ describe("ToldLog", () => {
     ]],
     ["a late line of the other stream", [line(2, "b"), line(1, "a"), line(2, "b")], LOG.slice(3)],
     ["everything", LOG, []],
-  ])("after %s the rest comes, each line once", (_name, told, rest) => {
+  ])("after %s the rest comes, each line once", async (_name, told, rest) => {
     const log = new ToldLog();
     for (const one of told) log.add(one);
-    expect(log.restOf(LOG)).toEqual(rest);
+    expect(await Array.fromAsync(log.restOf(() => from(LOG)))).toEqual(rest);
   });
 
-  test("before the first line only the last lines wanted", () => {
-    expect(new ToldLog().restOf(LOG, 2)).toEqual(LOG.slice(-2));
-    expect(new ToldLog().restOf(LOG, 0)).toEqual([]);
+  test("before the first line only the last lines wanted", async () => {
+    const last = (count: number) => Array.fromAsync(new ToldLog().restOf(() => from(LOG), count));
+    expect(await last(2)).toEqual(LOG.slice(-2));
+    expect(await last(0)).toEqual([]);
+    expect(await last(9)).toEqual(LOG);
   });
 });

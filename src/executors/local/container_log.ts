@@ -1,8 +1,12 @@
 /** Logs of containers: lines with their times as the program prints them, and the copy that is kept of an ended run. */
-import { readFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine } from "../port.ts";
-import { writeWhole } from "./scratch.ts";
+import { exists } from "./scratch.ts";
 
 /** Reads `<RFC 3339 time> <text>`; other lines are messages of the program and give undefined. */
 export function parseLogLine(line: string): LogLine | undefined {
@@ -11,20 +15,56 @@ export function parseLogLine(line: string): LogLine | undefined {
   return Number.isNaN(at) ? undefined : { at, text: match?.[2] ?? "" };
 }
 
-/** Keeps the log of a run that ended. Its streams came one after the other; within a millisecond their order stays. */
-export async function writeKeptLog(dir: string, lines: readonly LogLine[]): Promise<void> {
-  const sorted = [...lines].sort((a, b) => a.at - b.at);
-  const text = sorted.map((line) => `${line.at} ${line.text}\n`).join("");
-  await writeWhole(join(dir, "log"), text);
+/** Keeps the log of a run that ended: the lines of its two streams by their times, a few at a time. */
+export async function writeKeptLog(
+  dir: string,
+  first: AsyncIterable<LogLine>,
+  second: AsyncIterable<LogLine>,
+): Promise<void> {
+  const path = join(dir, "log");
+  const fresh = `${path}.${randomUUID()}`;
+  const texts = async function* () {
+    for await (const { at, text } of mergedLines(first, second)) yield `${at} ${text}\n`;
+  };
+  await pipeline(texts, createWriteStream(fresh));
+  await rename(fresh, path);
 }
 
-/** Lines of the kept log, by their times; undefined when there is none. */
-export async function readKeptLog(dir: string): Promise<LogLine[] | undefined> {
-  const kept = await readFile(join(dir, "log"), "utf8").catch(() => undefined);
-  return kept?.split("\n").slice(0, -1).map((line): LogLine => {
+/** Lines of two logs in the order of their times. */
+async function* mergedLines(
+  first: AsyncIterable<LogLine>,
+  second: AsyncIterable<LogLine>,
+): AsyncGenerator<LogLine> {
+  const others = second[Symbol.asyncIterator]();
+  let other = await others.next();
+  for await (const line of first) {
+    for (; other.done !== true && other.value.at < line.at; other = await others.next()) {
+      yield other.value;
+    }
+    yield line;
+  }
+  for (; other.done !== true; other = await others.next()) yield other.value;
+}
+
+/** The lines of a file, a few at a time. */
+export async function* linesOfFile(path: string): AsyncGenerator<string> {
+  const splitter = new LineSplitter();
+  for await (const chunk of createReadStream(path)) yield* splitter.linesOf(chunk as Buffer);
+  const rest = splitter.takeRest();
+  if (rest !== undefined) yield rest;
+}
+
+/** Lines of the kept log, by their times. */
+export async function* readKeptLog(dir: string): AsyncGenerator<LogLine> {
+  for await (const line of linesOfFile(join(dir, "log"))) {
     const blank = line.indexOf(" ");
-    return { at: Number(line.slice(0, blank)), text: line.slice(blank + 1) };
-  });
+    yield { at: Number(line.slice(0, blank)), text: line.slice(blank + 1) };
+  }
+}
+
+/** Tells whether the log of a run is kept. */
+export function hasKeptLog(dir: string): Promise<boolean> {
+  return exists(join(dir, "log"));
 }
 
 /** How much of a run's log a reader was told. */
@@ -45,18 +85,29 @@ export class ToldLog {
     this.#last.set(text, (this.#last.get(text) ?? 0) + 1);
   }
 
-  /** Lines of the whole log that come after those told; before the first one its last `tailLines`, or all. */
-  restOf(lines: readonly LogLine[], tailLines?: number): LogLine[] {
+  /**
+   * Lines of the whole log that come after those told; before the first one its last `tailLines`, or all.
+   * @param read begins to read the whole log
+   */
+  async *restOf(read: () => AsyncIterable<LogLine>, tailLines?: number): AsyncGenerator<LogLine> {
     const from = this.#lastAt;
-    if (from === undefined) {
-      return tailLines === undefined ? [...lines] : tailLines === 0 ? [] : lines.slice(-tailLines);
+    let toSkip = 0;
+    if (from === undefined && tailLines !== undefined) {
+      // It is read twice: nobody knows how many lines it has.
+      for await (const _ of read()) toSkip++;
+      toSkip -= tailLines;
     }
     const told = new Map(this.#last);
-    return lines.filter(({ at, text }) => {
-      if (at !== from) return at > from;
-      const count = told.get(text) ?? 0;
-      told.set(text, count - 1);
-      return count <= 0;
-    });
+    for await (const line of read()) {
+      if (from === undefined ? toSkip-- <= 0 : isAfter(line, from, told)) yield line;
+    }
   }
+}
+
+/** @param told how often each line of the last millisecond was told; counted down */
+function isAfter({ at, text }: LogLine, from: number, told: Map<string, number>): boolean {
+  if (at !== from) return at > from;
+  const count = told.get(text) ?? 0;
+  told.set(text, count - 1);
+  return count <= 0;
 }

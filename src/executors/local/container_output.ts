@@ -1,10 +1,20 @@
 /** The output of containers: streamed while they run, and kept when they have ended. */
-import { writeFile } from "node:fs/promises";
+import type { ChildProcess } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
+import { createInterface, type Interface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../platform/clock.ts";
-import { parseLogLine, readKeptLog, ToldLog, writeKeptLog } from "./container_log.ts";
+import {
+  hasKeptLog,
+  linesOfFile,
+  parseLogLine,
+  readKeptLog,
+  ToldLog,
+  writeKeptLog,
+} from "./container_log.ts";
 import type { ContainerCli } from "./container_cli.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 import { exists } from "./scratch.ts";
@@ -12,6 +22,9 @@ import type { TaskFolder } from "./scratch.ts";
 
 /** How long a followed log waits for the next run of a container, ms. */
 const FOLLOW_MS = 300;
+
+/** Lines that wait for a reader, at most, apart from those that come with the last of them. */
+const MAX_QUEUE = 1_000;
 
 /** Name of the container of a run in this folder. */
 export function containerName(folder: TaskFolder, dir: string): string {
@@ -47,11 +60,23 @@ export class ContainerOutput {
     // The container is gone: another server has kept its output.
     if (code !== 0) return;
     await writeFile(join(dir, "stdout"), stdout);
-    const lines: LogLine[] = [];
-    const stream = this.#stream(["logs", "--timestamps", name]);
-    let next = await stream.next();
-    for (; !next.done; next = await stream.next()) lines.push(next.value);
-    if (next.value === 0) await writeKeptLog(dir, lines);
+    const [out, err] = [join(dir, "log.stdout"), join(dir, "log.stderr")] as const;
+    try {
+      if (await this.#save(["logs", "--timestamps", name], out, err) !== 0) return;
+      await writeKeptLog(dir, timedLines(out), timedLines(err));
+    } finally {
+      await Promise.all([out, err].map((path) => rm(path, { force: true })));
+    }
+  }
+
+  /** Writes the streams of the program to files; resolves to its exit code. */
+  async #save(args: readonly string[], out: string, err: string): Promise<number> {
+    const child = this.#cli.spawn(args);
+    const exited = exitOf(child);
+    const save = (stream: Readable | null, path: string) =>
+      pipeline(stream ?? Readable.from([]), createWriteStream(path));
+    await Promise.all([save(child.stdout, out), save(child.stderr, err)]);
+    return await exited;
   }
 
   /** Lines of a container; `isOver` tells that the task starts no more containers. */
@@ -87,8 +112,8 @@ export class ContainerOutput {
     run: ToldLog,
   ): AsyncGenerator<LogLine> {
     if (run.isComplete) return;
-    let kept = await readKeptLog(dir);
-    if (kept === undefined && !run.isStreamed && await exists(join(dir, "started"))) {
+    let isKept = await hasKeptLog(dir);
+    if (!isKept && !run.isStreamed && await exists(join(dir, "started"))) {
       run.isStreamed = true;
       const args = ["logs", "--timestamps"];
       if (query.follow) args.push("--follow");
@@ -97,11 +122,11 @@ export class ContainerOutput {
         run.add(line);
         yield line;
       }
-      kept = await readKeptLog(dir);
+      isKept = await hasKeptLog(dir);
     }
-    if (kept === undefined) return;
+    if (!isKept) return;
     run.isComplete = true;
-    yield* run.restOf(kept, query.tailLines);
+    yield* run.restOf(() => readKeptLog(dir), query.tailLines);
   }
 
   /** Lines of both streams with their times, as they come; returns the program's exit code. */
@@ -110,21 +135,22 @@ export class ContainerOutput {
     signal?: AbortSignal,
   ): AsyncGenerator<LogLine, number, void> {
     const child = this.#cli.spawn(args);
-    const exited = new Promise<number>((resolve) => {
-      child.once("error", () => resolve(1));
-      child.once("close", (code) => resolve(code ?? 1));
-    });
+    const exited = exitOf(child);
     const stop = () => child.kill();
     signal?.addEventListener("abort", stop);
     const queue: LogLine[] = [];
     let wake = Promise.withResolvers<void>();
     let open = 2;
+    const readers: Interface[] = [];
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       const lines = createInterface({ input: stream as Readable });
+      readers.push(lines);
       lines.on("line", (line) => {
         const parsed = parseLogLine(line);
         if (parsed !== undefined) queue.push(parsed);
+        // Whoever is too slow is waited for.
+        if (queue.length >= MAX_QUEUE) { for (const reader of readers) reader.pause(); }
         wake.resolve();
       });
       lines.once("close", () => {
@@ -136,6 +162,7 @@ export class ContainerOutput {
       for (;;) {
         for (let line = queue.shift(); line !== undefined; line = queue.shift()) yield line;
         if (open === 0) return await exited;
+        for (const reader of readers) reader.resume();
         await wake.promise;
         wake = Promise.withResolvers();
       }
@@ -144,4 +171,19 @@ export class ContainerOutput {
       child.kill();
     }
   }
+}
+
+/** The lines with times in a file. */
+async function* timedLines(path: string): AsyncGenerator<LogLine> {
+  for await (const text of linesOfFile(path)) {
+    const line = parseLogLine(text);
+    if (line !== undefined) yield line;
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(1));
+    child.once("close", (code) => resolve(code ?? 1));
+  });
 }
