@@ -462,7 +462,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const usual = [
       "configmaps: get",
       "events: get list watch",
-      "persistentvolumeclaims: create get delete",
+      "persistentvolumeclaims: create get patch delete",
       "pods/log: get",
       "pods: create get list watch delete patch",
       "secrets: get",
