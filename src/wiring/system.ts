@@ -24,6 +24,7 @@ import { collectWhenIdle } from "../platform/process/idle_collection.ts";
 import { Watchdog } from "../platform/process/watchdog.ts";
 import { runCensus } from "../service/census.ts";
 import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
+import { deleteOwned } from "../service/cron/dependents.ts";
 import { startCronRunner } from "../service/cron/runs.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { type EventProcessing, startEventProcessing } from "../service/events/processing.ts";
@@ -183,7 +184,7 @@ async function startBackground(
   void runCensus(service, metrics, replica, closing);
   void runRetention(service, closing);
   if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
-  void service.deletedOwners?.run(service, replica, closing);
+  void deleteOwned(service, replica, closing);
   const cron = startCronRunner(service, replica);
   const events = startEventProcessing(service, {
     replica,

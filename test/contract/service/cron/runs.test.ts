@@ -4,6 +4,7 @@ import type { CronRunner } from "../../../../src/actors/cron_runner.ts";
 import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
+import { deleteOwned } from "../../../../src/service/cron/dependents.ts";
 import { startCronRunner } from "../../../../src/service/cron/runs.ts";
 import { DeletedOwners } from "../../../../src/service/deleted_owners.ts";
 import type { DeleteRequest } from "../../../../src/service/deletions.ts";
@@ -60,7 +61,7 @@ beforeEach(async () => {
   };
   runner = startCronRunner(deps, "a");
   stop = new AbortController();
-  void deps.deletedOwners?.run(deps, "a", stop.signal);
+  void deleteOwned(deps, "a", stop.signal);
 });
 
 afterEach(async () => {
@@ -296,7 +297,8 @@ test("another replica deletes what a crash has left", async () => {
   await deployment.store.manifests.remove(KIND, "default", "c");
   expect(await made()).toEqual([nameAt(1)]);
   const next = new AbortController();
-  void new DeletedOwners(deployment.store.manifests, deployment.clock).run(deps, "a", next.signal);
+  const deletedOwners = new DeletedOwners(deployment.store.manifests, deployment.clock);
+  void deleteOwned({ ...deps, deletedOwners }, "a", next.signal);
   await pass(1);
   next.abort();
   expect(await made()).toEqual([]);
