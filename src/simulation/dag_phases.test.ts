@@ -37,3 +37,19 @@ test("the failure counts that is nearer to the beginning", () => {
   const others = [task("e"), task("f"), task("m", "f"), task("z", "m && e")];
   expect(phaseOf(others.join(", "))).toBe("Error");
 });
+
+test("a task that was left out after steps whose inner DAG had an error ends the outer DAG with an error", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag: { tasks: [{ name: a, template: group }, { name: z, template: work, depends: a }] }
+  - { name: group, steps: [[{ name: s, template: inner }]] }
+  - name: inner
+    dag: { tasks: [{ name: e, template: work }, { name: y, template: work, depends: e }] }
+  - { name: work, container: { image: x } }`;
+  const simulation = simulateWorkflow(spec, 30, { rules: [{ node: "e$", outcome: "Error" }] });
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  const group = Object.values(nodes).find(({ displayName }) => displayName === "a");
+  expect([phase, group?.phase]).toEqual(["Error", "Failed"]);
+});

@@ -6,7 +6,7 @@ import type { NodePhase } from "../../spec/manifest.ts";
 import { getOwner, nodeByName } from "../tree.ts";
 import { dependenciesOf } from "../scope/dag_plan.ts";
 import { outboundOf } from "./graph.ts";
-import type { DagPlan, Frame } from "../live.ts";
+import { boundaryOf, type DagPlan, type Frame } from "../live.ts";
 import { isCompleted, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 
@@ -50,7 +50,11 @@ export function branchPhases(
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
       const { phase: ended } = decisive(turn, outbound);
-      const own = isCompleted(ended) ? ended : phaseOf(task);
+      // What was left out at the end of an inner template ends as that template did.
+      const inner = outbound.id === node?.id
+        ? undefined
+        : boundaryOf(turn.state.nodes, outbound)?.phase;
+      const own = [ended, inner].find(isCompleted) ?? phaseOf(task);
       if (isFailure(own)) return own;
     }
     return "Succeeded";
