@@ -171,8 +171,7 @@ export class KubernetesExecutor implements Executor {
         }
         await memory.putBlob(memoryKey(task.id, "created"), new Uint8Array([1]));
         this.#watch.see(pod);
-        // Cancelled while it was being created.
-        if (!this.#isCurrent(entry)) await this.#ends.delete(task.id, 0);
+        if (entry.isUnwanted) await this.#ends.endPod(task.id);
         return;
       } catch (error) {
         const message = errorText(error);
@@ -285,6 +284,7 @@ export class KubernetesExecutor implements Executor {
     const { deadline } = entry.task;
     if (deadline === undefined) return;
     entry.cancelDeadline = runAt(this.#options.clock, deadline, () => {
+      entry.isUnwanted = true;
       this.#settle(entry, LATE);
       void this.#ends.endPod(entry.task.id);
     });
@@ -293,7 +293,10 @@ export class KubernetesExecutor implements Executor {
   /** The grace is that of the pod. */
   async cancel(taskId: string): Promise<void> {
     const entry = this.#running.get(taskId);
-    if (entry !== undefined) this.#forget(entry);
+    if (entry !== undefined) {
+      entry.isUnwanted = true;
+      this.#forget(entry);
+    }
     await this.#watch.start();
     await this.#ends.endPod(taskId);
   }

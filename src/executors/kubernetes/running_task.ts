@@ -15,6 +15,8 @@ export class RunningTask {
   cancelDeadline: () => void = () => {};
   /** Its pod has ended, and its outcome is being put together. */
   isEnding = false;
+  /** It was cancelled or is out of time: a pod that comes to be later is ended. */
+  isUnwanted = false;
   #isStarted = false;
   #isReady = false;
   #pending: string | undefined;

@@ -108,6 +108,55 @@ test("while the store does not answer, a task waits, and says so", async () => {
   await troubledExecutor.close();
 });
 
+/** A memory whose first write waits, as that of a created pod does when the store is slow, and what lets it go on. */
+function slow(memory: TaskMemory): { memory: TaskMemory; goOn: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    memory: { ...memory, putBlob: (key, value) => promise.then(() => memory.putBlob(key, value)) },
+    goOn: resolve,
+  };
+}
+
+test("a pod that has ended before its creation was noted stays, for its log", async () => {
+  const { memory, goOn } = slow(deployment.memory);
+  const slowExecutor = openExecutor(memory);
+  const task = { ...taskSpec("quick", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await slowExecutor.start(task, reports.report);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  const terminated = { exitCode: 0, reason: "Completed" };
+  await tell(task.podName, { phase: "Succeeded", ...containers({ terminated }) });
+  await reports.ended;
+  goOn();
+  await systemClock.sleep(200);
+  expect(await uidOf(task.podName)).toBeDefined();
+  await slowExecutor.close();
+});
+
+test("a server that stops leaves the pod that it is creating to the next one", async () => {
+  const { memory, goOn } = slow(deployment.memory);
+  const slowExecutor = openExecutor(memory);
+  const task = { ...taskSpec("handed", shell("true")), namespace: "default" };
+  await slowExecutor.start(task, () => {});
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  await slowExecutor.close();
+  goOn();
+  await systemClock.sleep(200);
+  expect(await uidOf(task.podName)).toBeDefined();
+});
+
+test("a task that is cancelled while its pod is being created has none", async () => {
+  const { memory, goOn } = slow(deployment.memory);
+  const slowExecutor = openExecutor(memory);
+  const task = { ...taskSpec("unwanted", shell("true")), namespace: "default" };
+  await slowExecutor.start(task, () => {});
+  await slowExecutor.cancel(task.id);
+  goOn();
+  await systemClock.sleep(200);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeUndefined());
+  await slowExecutor.close();
+});
+
 test("while an image's registry does not answer, a task waits; what it refuses is an error", async () => {
   let answers = 0;
   const registry = await serve(
