@@ -1,7 +1,8 @@
 /** Where the Kubernetes API is and who we are there: the pod's own service account, or a kubeconfig file. */
 import { readFile, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { delimiter, dirname, resolve } from "node:path";
 import { parse } from "yaml";
+import { errorText } from "../base/error_text.ts";
 import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
@@ -23,18 +24,27 @@ export interface KubeConfig {
   token(): Promise<string | undefined>;
 }
 
+/** One of the files that make up the configuration. */
+interface KubeFile {
+  /** Paths in it begin here. */
+  folder: string;
+  content: JsonObject;
+}
+
 /**
- * Reads the configuration: in a pod the service account, else `KUBECONFIG`, else `~/.kube/config`.
+ * Reads the configuration: in a pod the service account, else the files of `KUBECONFIG`, else `~/.kube/config`. Of several
+ * files the first that has something counts, as for kubectl.
  *
  * @param context of the kubeconfig. @default its current one
- * @throws {Problem} FailedPrecondition when there is none, or it logs in by a program.
+ * @throws {Problem} FailedPrecondition when there is none, it cannot be read, or it logs in by a program.
  */
 export async function loadKubeConfig(
   env: Record<string, string | undefined>,
   context?: string,
 ): Promise<KubeConfig> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = env;
-  if (host !== undefined && env["KUBECONFIG"] === undefined && context === undefined) {
+  const given = env["KUBECONFIG"] ?? "";
+  if (host !== undefined && given === "" && context === undefined) {
     return {
       server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
       ca: await readFile(`${ACCOUNT_DIR}/ca.crt`, "utf8"),
@@ -42,56 +52,86 @@ export async function loadKubeConfig(
       token: fileToken(`${ACCOUNT_DIR}/token`),
     };
   }
-  const path = env["KUBECONFIG"]?.split(":")[0] ?? `${env["HOME"] ?? ""}/.kube/config`;
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  if (text === undefined) {
-    throw fault(`Found no Kubernetes: not in a pod, and there is no kubeconfig at ${path}`);
+  const paths = given.split(delimiter).filter((path) => path !== "");
+  if (paths.length === 0) paths.push(`${env["HOME"] ?? ""}/.kube/config`);
+  const files = (await Promise.all(paths.map(readKubeFile))).filter((file) => file !== undefined);
+  if (files.length === 0) {
+    const where = paths.join(", ");
+    throw fault(`Found no Kubernetes: not in a pod, and there is no kubeconfig at ${where}`);
   }
-  return await fromKubeconfig(parse(text) as Json, dirname(resolve(path)), context);
+  return await fromKubeconfig(files, context);
+}
+
+/** Reads a file; undefined when there is none. @throws {Problem} that names it when it is no kubeconfig */
+async function readKubeFile(path: string): Promise<KubeFile | undefined> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  let content: unknown;
+  try {
+    content = parse(text);
+  } catch (error) {
+    throw fault(`The kubeconfig ${path} is no YAML: ${errorText(error).split("\n", 1)[0]}`);
+  }
+  if (!isJsonObject(content ?? {})) throw fault(`The kubeconfig ${path} is not an object`);
+  return { folder: dirname(resolve(path)), content: (content ?? {}) as JsonObject };
 }
 
 async function fromKubeconfig(
-  config: Json,
-  folder: string,
+  files: readonly KubeFile[],
   wanted: string | undefined,
 ): Promise<KubeConfig> {
-  if (!isJsonObject(config)) throw fault("The kubeconfig is not an object");
-  const context = named(config["contexts"], wanted ?? config["current-context"], "context");
-  const cluster = named(config["clusters"], context["cluster"], "cluster");
-  const user = named(config["users"], context["user"], "user");
-  if (user["exec"] !== undefined || user["auth-provider"] !== undefined) {
+  const current = files.map(({ content }) => content["current-context"]).find(Boolean);
+  const { entry: context } = named(files, wanted ?? current, "context");
+  const cluster = named(files, context["cluster"], "cluster");
+  const user = named(files, context["user"], "user");
+  if (user.entry["exec"] !== undefined || user.entry["auth-provider"] !== undefined) {
     throw fault(
       "The kubeconfig logs in by a program, which is not run here; use a service account's token or a client certificate",
     );
   }
-  const pem = async (holder: JsonObject, name: string): Promise<string | undefined> => {
-    const inline = holder[`${name}-data`];
-    if (typeof inline === "string") return Buffer.from(inline, "base64").toString();
-    const file = holder[name];
-    return typeof file === "string" ? await readFile(resolve(folder, file), "utf8") : undefined;
-  };
   const ca = await pem(cluster, "certificate-authority");
   const cert = await pem(user, "client-certificate");
   const key = await pem(user, "client-key");
-  const { token, tokenFile } = user;
+  const { token, tokenFile } = user.entry;
   return {
-    server: String(cluster["server"] ?? "").replace(/\/+$/, ""),
-    insecureSkipVerify: cluster["insecure-skip-tls-verify"] === true,
+    server: String(cluster.entry["server"] ?? "").replace(/\/+$/, ""),
+    insecureSkipVerify: cluster.entry["insecure-skip-tls-verify"] === true,
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     token: typeof tokenFile === "string"
-      ? fileToken(resolve(folder, tokenFile))
+      ? fileToken(resolve(user.folder, tokenFile))
       : () => Promise.resolve(typeof token === "string" ? token : undefined),
   };
 }
 
-function named(list: Json | undefined, name: Json | undefined, kind: string): JsonObject {
-  const found = (Array.isArray(list) ? list : []).find((entry) =>
-    isJsonObject(entry) && entry["name"] === name
-  );
-  const inner = isJsonObject(found) ? found[kind] : undefined;
-  if (isJsonObject(inner)) return inner;
+/** A named part of a kubeconfig, and where paths in it begin. */
+interface Named {
+  folder: string;
+  entry: JsonObject;
+}
+
+async function pem({ folder, entry }: Named, name: string): Promise<string | undefined> {
+  const inline = entry[`${name}-data`];
+  if (typeof inline === "string") return Buffer.from(inline, "base64").toString();
+  const file = entry[name];
+  return typeof file === "string" ? await readFile(resolve(folder, file), "utf8") : undefined;
+}
+
+function named(
+  files: readonly KubeFile[],
+  name: Json | undefined,
+  kind: "context" | "cluster" | "user",
+): Named {
+  for (const { folder, content } of files) {
+    const list = content[`${kind}s`];
+    const found = (Array.isArray(list) ? list : []).find((entry) =>
+      isJsonObject(entry) && entry["name"] === name
+    );
+    const entry = isJsonObject(found) ? found[kind] : undefined;
+    if (isJsonObject(entry)) return { folder, entry };
+  }
+  if (name === undefined) throw fault("The kubeconfig has no current context: name one");
   throw fault(`The kubeconfig has no ${kind} "${String(name)}"`);
 }
 

@@ -462,7 +462,15 @@ describe("from files", () => {
     expect(report.status).toBe(1);
   });
 
+  test("a place with nothing in it is told", async () => {
+    const nothing = await mkdtemp(join(folder, "nothing-"));
+    const { out, status } = await migrate("-f", nothing);
+    expect(out).toContain("Not looked at:\n    files: nothing was found there");
+    expect(status).toBe(0);
+  });
+
   test("wrong use is status 2", async () => {
+    expect((await migrate("-f", folder, "--context", "x")).status).toBe(2);
     expect((await migrate("--archive-only")).status).toBe(2);
     expect((await migrate("--archive", "oracle://x")).status).toBe(2);
   });

@@ -100,6 +100,12 @@ async function migrate(
   if (options.archiveOnly === true && options.archive === undefined) {
     throw new UsageError("--archive-only needs --archive");
   }
+  const { file, kubeconfig, context: ofCluster } = options;
+  if (file !== undefined && (kubeconfig ?? ofCluster) !== undefined) {
+    throw new UsageError(
+      "--file is read instead of a cluster: leave --kubeconfig and --context out",
+    );
+  }
   const isDryRun = options.apply !== true;
   const { instanceId, apiGroup, controllerConfigmap: controllerConfig } = options;
   const selection = { apiGroup, controllerConfig, ...defined({ namespace, instanceId }) };
@@ -135,6 +141,7 @@ async function importInstallation(
     await importManifests({ ...run, source, controllerConfig: selection.controllerConfig });
     const nodesOf = archive && ((uid: string, version: string) => archive.nodes(uid, version));
     if (withWorkflows === true) await importWorkflows(source, nodesOf, run);
+    if (run.report.isEmpty) run.report.unseen(source.name, "nothing was found there");
   } finally {
     source.close();
   }

@@ -80,6 +80,11 @@ export class Report {
     }
   }
 
+  /** Whether no object has been added. */
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
   /** Ends the report. @returns whether everything that was meant to be imported is, or would be */
   end(): boolean {
     const isWhole = this.#troubles.length === 0 &&
