@@ -34,7 +34,7 @@ const load = (names: string[], context?: string) =>
 test("of several files the first that has something counts, and paths begin where they are written", async () => {
   const files = ["missing", "empty", "first", "other/second"];
   const current = await load(files);
-  expect(current).toMatchObject({ server: "https://b.example", namespace: "of-b", ca: "CA" });
+  expect(current).toMatchObject({ server: "https://b.example", ca: "CA" });
   expect(await current.token()).toBe("tb");
   const named = await load(files, "a");
   expect(named.server).toBe("https://a.example");
