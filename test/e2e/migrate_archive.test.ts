@@ -183,11 +183,12 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
          values ('default', ?, ?, 'odd', ${given})`,
         ["odd-offloaded", version, JSON.stringify(finishedWorkflow(1, STARTED_AT).status.nodes)],
       );
-      const { out, status } = await migrate(["--apply", "--archive-nodes-table", "argo_workflows"]);
+      const { out, status } = await migrate(["-n", "odd", "--apply"]);
       expect(status).toBe(1);
       expect(out).toContain("✖ archived Workflow odd-scalar: its column workflow holds no object");
       expect(out).toContain("✖ archived Workflow odd-homeless: metadata.namespace: Required value");
       expect(out).toContain(": its nodes are no longer in the database");
+      expect(out).toMatch(/odd-large: .*: raise --max-body-bytes of the server for the import/);
       for (const uid of ["odd-compressed", "odd-offloaded"]) {
         const kept = await client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
           params: { uid },
@@ -293,6 +294,7 @@ function oddRows(): { uid: string; workflow: Json }[] {
     }),
     workflow("odd-offloaded", { offloadNodeStatusVersion: "fnv:1" }),
     workflow("odd-gone", { offloadNodeStatusVersion: "fnv:2" }),
+    workflow("odd-large", {}, { annotations: { note: "x".repeat(5 * 2 ** 20) } }),
     workflow("odd-text", {}, { annotations: { note: "ünï 𝄞 \u0000 ? \\" } }),
   ];
 }

@@ -117,8 +117,9 @@ async function migrate(
   const leaveHeap = keepHeapSmall();
   try {
     const { target, executor } = await findTarget(context, options);
-    const report = new Report(options.output === "json", isDryRun);
-    const run = { target, report, progress: new Progress(), isDryRun, executor };
+    const progress = new Progress();
+    const report = new Report(options.output === "json", isDryRun, () => progress.clear());
+    const run = { target, report, progress, isDryRun, executor };
     if (options.archiveOnly !== true) await importInstallation(options, selection, archive, run);
     if (archive !== undefined) await importArchive(archive, selection, run);
     return report.end();

@@ -41,12 +41,15 @@ export class Report {
   readonly #troubles: Trouble[] = [];
   readonly #unseen: Trouble[] = [];
   readonly #settings: Setting[] = [];
+  readonly #onTold: () => void;
   #told = 0;
   #count = 0;
 
-  constructor(isJson: boolean, isDryRun: boolean) {
+  /** @param onTold is called before a line about an object: the line of a progress may stand there */
+  constructor(isJson: boolean, isDryRun: boolean, onTold: () => void) {
     this.#isJson = isJson;
     this.#isDryRun = isDryRun;
+    this.#onTold = onTold;
     if (isJson) print('{"objects":[');
   }
 
@@ -59,6 +62,7 @@ export class Report {
     const placed = PLACED.find((one) => one === outcome);
     if (placed !== undefined) counts[placed]++;
     if (this.#isJson) {
+      this.#onTold();
       print(`${this.#count === 0 ? "" : ","}${JSON.stringify(object)}`);
     } else if (verdict !== "works" || outcome === "differs") this.#tell(object);
     this.#count++;
@@ -105,6 +109,7 @@ export class Report {
   #tell({ kind, namespace, name, verdict, outcome, reason, notes = [] }: ObjectReport): void {
     this.#told++;
     if (this.#told > MAX_TOLD) return;
+    this.#onTold();
     const sign = outcome === "differs" ? "≠" : SIGNS[verdict];
     const place = namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
     print(`${sign} ${kind} ${place}${reason === undefined ? "" : `: ${reason}`}`);
