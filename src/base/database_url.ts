@@ -5,8 +5,13 @@ import { maskUrl } from "./masked_url.ts";
 export function databaseUrlFault(address: string): string | undefined {
   // PostgreSQL may have several hosts: the driver looks at them one by one.
   const first = address.replace(/,[^/@]*/g, "");
-  const isRead = URL.canParse(first) && !new URL(first).pathname.includes("@");
-  return isRead ? undefined : `${maskUrl(address)} is no address of a database: ${IN_A_PASSWORD}`;
+  if (URL.canParse(first) && !hasLateUser(new URL(first))) return undefined;
+  return `${maskUrl(address)} is no address of a database: ${IN_A_PASSWORD}`;
+}
+
+/** Tells whether a part of the user or password was taken for something that comes later. */
+function hasLateUser({ username, pathname, search, hash }: URL): boolean {
+  return (pathname + hash).includes("@") || (username === "" && search.includes("@"));
 }
 
 /** What to do about signs that an address gives a meaning of their own. */
