@@ -12,12 +12,23 @@ const DEPTH = 4;
 /** The same in an object that is no list: its `status`, its `nodes`. */
 const OBJECT_DEPTH = 2;
 
+// A memo: to begin with the members of a very large object takes long, and each is asked for several times. Answers are
+// not changed.
+const large = new WeakSet<object>();
+
 /** Tells whether an answer is large enough to be written in pieces. */
 export function isLargeAnswer(
   answer: Json | undefined,
   depth: number = isJsonObject(answer) && answer.items ? DEPTH : OBJECT_DEPTH,
 ): boolean {
   if (typeof answer !== "object" || answer === null) return false;
+  if (large.has(answer)) return true;
+  const isLarge = hasMuch(answer, depth);
+  if (isLarge) large.add(answer);
+  return isLarge;
+}
+
+function hasMuch(answer: Json[] | JsonObject, depth: number): boolean {
   if (Array.isArray(answer)) {
     if (answer.length > MAX_MEMBERS) return !isShared(answer);
     return depth > 0 && answer.some((item) => isLargeAnswer(item, depth - 1));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Problem } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
-import { RequestBody } from "./body.ts";
+import { decodeBody, RequestBody } from "./body.ts";
 import { BodyLedger } from "./body_ledger.ts";
 
 const LIMITS = { maxBytes: 16, timeoutMs: 1_000, waits: new Deadlines(systemClock, 1_000) };
@@ -50,3 +50,16 @@ test.each([[[0xef, 0xbb, 0xbf, 0x31]], [[0x31, 0xff]], [[0xef, 0xbf, 0xbd]]])(
     expect([...await bodyOf(sent).bytes()]).toEqual(sent);
   },
 );
+
+test("many bodies that have come at the same moment share a turn of the event loop", async () => {
+  const members = Array.from({ length: 4_000 }, (_, i) => [`key${i}`, i] as const);
+  const text = JSON.stringify(Object.fromEntries(members));
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  const decoded = await Promise.all(
+    Array.from({ length: 200 }, () => decodeBody(text, "json", 62_500)),
+  );
+  clearInterval(timer);
+  expect(decoded.every((value) => JSON.stringify(value) === text)).toBe(true);
+  expect(ticks).toBeGreaterThan(2);
+});

@@ -4,6 +4,7 @@ import { readFirstJson } from "../base/json_text.ts";
 import { withExactItems } from "../spec/exact_items.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
+import { Turns } from "../platform/turns.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { decode } from "../spec/schema/decode.ts";
 import type { StructSchema } from "../spec/schema/schema.ts";
@@ -12,6 +13,8 @@ import { unknownMembers } from "./unknown_members.ts";
 
 /** Texts longer than this are decoded in several turns, so that others get theirs. UTF-16 units. */
 const LONG_TEXT = 65_536;
+/** A longer one waits until others have had their turn. */
+const MEDIUM_TEXT = 2 ** 14;
 
 export interface BodyLimits {
   maxBytes: number;
@@ -200,17 +203,20 @@ export function decodeBody(
   maxMembers: number,
 ): Json | undefined | Promise<Json | undefined> {
   if (text === undefined || schema === undefined) return undefined;
-  const value = readFirstJson(text, maxMembers);
-  const fit = () => {
+  const read = () => readFirstJson(text, maxMembers);
+  const fit = (value: Json | undefined) => {
     if (schema === "json") return value;
     return decode(withExactItems(value ?? {}, text), schema, unknownMembers(value));
   };
-  return text.length > LONG_TEXT ? inTurns(fit) : fit();
+  return text.length > MEDIUM_TEXT ? inTurns(read, fit, text.length) : fit(read());
 }
 
-async function inTurns<T>(work: () => T): Promise<T> {
+/** Many bodies that have come at the same moment share a turn, and long ones have several. */
+async function inTurns<T, R>(read: () => T, fit: (value: T) => R, length: number): Promise<R> {
+  const value = await new Turns().do(read);
+  if (length <= LONG_TEXT) return fit(value);
   await nextTurn();
-  const done = work();
+  const done = fit(value);
   await nextTurn();
   return done;
 }

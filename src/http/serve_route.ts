@@ -142,10 +142,14 @@ function decodedBody(
   { route, maxMembers }: ServedRoute,
   headers: Headers,
 ): ReturnType<typeof decodeBody> {
-  try {
-    return decodeBody(text, route.body, maxMembers);
-  } catch (error) {
+  const refuseMarked = (error: unknown): never => {
     throw packedRefusal(headers) ?? error;
+  };
+  try {
+    const value = decodeBody(text, route.body, maxMembers);
+    return value instanceof Promise ? value.catch(refuseMarked) : value;
+  } catch (error) {
+    return refuseMarked(error);
   }
 }
 

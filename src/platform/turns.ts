@@ -56,6 +56,12 @@ export class Turns {
     if (loopTurn.isUsedUp()) await loopTurn.wait();
   }
 
+  /** Does a piece of work in this turn of the loop, or in a later one when it is used up. */
+  async do<T>(work: () => T): Promise<T> {
+    if (loopTurn.isUsedUp()) await loopTurn.wait();
+    return work();
+  }
+
   /** Does work step by step. */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {

@@ -1,6 +1,7 @@
 /** Checking workflows without storing them. */
 import type { Caller } from "../../auth/port.ts";
 import { invalid } from "../../base/problem.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
@@ -21,5 +22,10 @@ export async function lintWorkflow(
   const checked = newWorkflow(deps, workflow, caller);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const stored = await validateNewWorkflow(deps, caller, checked, namespace, { lint: true });
-  return normalForm(withStoredTemplates(checked, stored), WORKFLOW_SCHEMA);
+  // Each part takes a while for a workflow with very many members.
+  const turns = new Turns();
+  await turns.pause();
+  const shown = normalForm(withStoredTemplates(checked, stored), WORKFLOW_SCHEMA);
+  await turns.pause();
+  return shown;
 }

@@ -77,15 +77,26 @@ function factsText({ own, metadata, options }: ValidityFacts): string | undefine
   const { name = "", clusterScope = false } = own.workflowTemplateRef ?? {};
   text += `\n${clusterScope} ${name}\n${optionsText(options)}`;
   for (const one of metadata) {
-    text += `\n${keysText(one?.labels)},${keysText(one?.labelsFrom)},${keysText(one?.annotations)}`;
+    for (const members of [one?.labels, one?.labelsFrom, one?.annotations]) {
+      const keys = keysText(members);
+      if (keys === undefined) return undefined;
+      text += `\n${keys}`;
+    }
   }
   return text;
 }
 
-/** The keys, each after its length. */
-function keysText(members: object | undefined): string {
+/** More keys are hardly ever checked twice, and take long to compare. */
+const MAX_KEYS = 1_000;
+
+/** The keys, each after its length; undefined if there are very many. */
+function keysText(members: object | undefined): string | undefined {
   let text = "";
-  for (const key in members) text += `${key.length}:${key}`;
+  let count = 0;
+  for (const key in members) {
+    if (++count > MAX_KEYS) return undefined;
+    text += `${key.length}:${key}`;
+  }
   return text;
 }
 
