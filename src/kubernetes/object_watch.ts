@@ -18,6 +18,8 @@ const WATCHES_PER_LIST = 3;
 
 /** Takes in the objects. After a rejection all are listed again. */
 export interface ObjectSink {
+  /** A list begins: what comes to be from now on may be missing in it. */
+  listing?(): void;
   see(object: ClusterObject): Promise<void>;
   gone(object: ClusterObject): Promise<void>;
   /**
@@ -63,6 +65,7 @@ export async function listObjects(
   { client, path, sink, query = {}, pageSize = PAGE_SIZE }: ListOptions,
   signal?: AbortSignal,
 ): Promise<string> {
+  sink.listing?.();
   const keys = new Set<string>();
   const uids = new Set<string>();
   let token = "";

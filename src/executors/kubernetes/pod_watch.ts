@@ -88,6 +88,8 @@ export class PodWatch {
   /** Follows the pods of a namespace, or of all. */
   #follow(namespace: string | undefined, onListed: () => void): Promise<void> {
     const { client, clock, labelSelector, onTrouble } = this.#options;
+    // What is created while a list is under way is no less there for being missing in it.
+    let before: OwnedPod[] = [];
     return followObjects({
       client,
       clock,
@@ -99,18 +101,22 @@ export class PodWatch {
       sink: {
         see: (pod) => Promise.resolve(this.see(asPod(pod))),
         gone: (pod) => Promise.resolve(this.see(asPod(pod), true)),
-        listed: (_keys, version, uids) => Promise.resolve(this.#forget(namespace, version, uids)),
+        listing: () => {
+          before = this.pods().filter((pod) => pod.namespace === (namespace ?? pod.namespace));
+        },
+        listed: (_keys, version, uids) => Promise.resolve(this.#forget(before, version, uids)),
       },
       onTrouble,
       onListed,
     }, this.#stop.signal);
   }
 
-  /** Tells of the pods that a list no longer has. */
-  #forget(listed: string | undefined, resourceVersion: string, uids: ReadonlySet<string>): void {
-    for (const [taskId, { namespace, name, uid }] of this.#places) {
-      if (uids.has(uid) || (listed !== undefined && listed !== namespace)) continue;
-      const annotations = { [TASK_ANNOTATION]: taskId };
+  /** Tells of the pods that were there before a list, which no longer has them. */
+  #forget(before: OwnedPod[], resourceVersion: string, uids: ReadonlySet<string>): void {
+    for (const { task, namespace, name, uid } of before) {
+      // It may have been seen to go, and have another in its place, since then.
+      if (uids.has(uid) || this.#places.get(task)?.uid !== uid) continue;
+      const annotations = { [TASK_ANNOTATION]: task };
       this.see({
         metadata: { namespace, name, uid, resourceVersion, annotations },
         spec: { containers: [] },

@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
-import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
+import { KubeClient, type KubeRequest } from "../../../../src/kubernetes/kube_client.ts";
+import { memoryKey } from "../../../../src/executors/kubernetes/task_report.ts";
 import type { TaskMemory } from "../../../../src/executors/kubernetes/task_report.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
@@ -21,9 +22,9 @@ let executor: KubernetesExecutor;
 
 const deployment = createDeployment();
 
-function openExecutor(memory: TaskMemory): KubernetesExecutor {
+function openExecutor(memory: TaskMemory, through = client): KubernetesExecutor {
   return new KubernetesExecutor({
-    client,
+    client: through,
     memory,
     instance: deployment.instance,
     clock: systemClock,
@@ -131,6 +132,40 @@ test("a pod that has ended before its creation was noted stays, for its log", as
   await systemClock.sleep(200);
   expect(await uidOf(task.podName)).toBeDefined();
   await slowExecutor.close();
+});
+
+/** A client whose lists arrive when they are let. */
+class SlowLists extends KubeClient {
+  readonly begun = Promise.withResolvers<void>();
+  readonly arrival = Promise.withResolvers<void>();
+
+  override async call<Answer = JsonObject>(request: KubeRequest): Promise<Answer> {
+    const answer = await super.call<Answer>(request);
+    if (request.query?.["limit"] !== undefined) {
+      this.begun.resolve();
+      await this.arrival.promise;
+    }
+    return answer;
+  }
+}
+
+test("a pod that is created while a list is under way is not taken for a deleted one", async () => {
+  const lists = new SlowLists(client.config);
+  const late = openExecutor(deployment.memory, lists);
+  const swept = late.clean([]);
+  await lists.begun.promise;
+  const task = { ...taskSpec("between", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await late.start(task, reports.report);
+  await vi.waitFor(async () =>
+    expect(await deployment.memory.getBlob(memoryKey(task.id, "created"))).toBeDefined()
+  );
+  lists.arrival.resolve();
+  await swept;
+  const terminated = { exitCode: 0, reason: "Completed" };
+  await tell(task.podName, { phase: "Succeeded", ...containers({ terminated }) });
+  expect(await reports.ended).toMatchObject({ phase: "Succeeded" });
+  await late.close();
 });
 
 test("a server that stops leaves the pod that it is creating to the next one", async () => {
