@@ -8,6 +8,7 @@ import { resume, startSteps, storeTemplate, submit } from "../../bench/support/c
 import { call } from "../support/event_ledger.ts";
 import { startRedisServer } from "../support/redis_server.ts";
 import { startServer } from "../support/server_process.ts";
+import { until } from "../support/until.ts";
 
 const JOBS = 5;
 /** Calls of a client: three commits. */
@@ -101,7 +102,12 @@ async function setUp() {
 test("a job needs three commits with few arguments, bytes and commands", async () => {
   const { lines, run } = await setUp();
   for (let i = 0; i < JOBS; i++) await run(`job-${i}`);
-  await expect.poll(() => lines.at(-1)).toContain("PUBLISH");
+  const last = `job-${JOBS - 1}`;
+  await until(() =>
+    costOf(last, lines).calls >= CALLS &&
+    lines.findLastIndex((line) => line.includes("PUBLISH")) >
+      lines.findLastIndex((line) => line.includes(`wf/core/${last}`))
+  );
 
   // A busy machine may make one of them dearer.
   const costs = Array.from({ length: JOBS }, (_, i) => costOf(`job-${i}`, lines));
@@ -121,18 +127,18 @@ test("a watch costs a job one short read for each commit, and no message", async
   const watch = await fetch(`${server.url}/api/v1/workflow-events/core`, { signal: stop.signal });
   const reader = watch.body?.pipeThrough(new TextDecoderStream()).getReader();
   let seen = "";
-  const until = async (text: string) => {
+  const untilSeen = async (text: string) => {
     while (!seen.includes(text)) seen += (await reader?.read())?.value ?? "";
   };
   // Of a shard that it has just begun to write to, the server knows nothing yet.
   for (const name of ["second", "third"]) {
     await run(name);
-    await until(`"name":"${name}"`);
+    await untilSeen(`"name":"${name}"`);
   }
   const before = lines.length;
   for (let i = 0; i < JOBS; i++) {
     await run(`job-${i}`);
-    await until(`"name":"job-${i}"`);
+    await untilSeen(`"name":"job-${i}"`);
   }
   const calls = lines.slice(before);
   const countOf = (...words: string[]) =>
