@@ -8,6 +8,13 @@ import type { LogLine } from "../port.ts";
 const line = (at: number, text: string): LogLine => ({ at, text });
 const LOG = [line(1, "a"), line(2, "b"), line(2, "b"), line(2, "c"), line(3, "d")];
 
+/** All that comes. */
+async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of source) found.push(one);
+  return found;
+}
+
 async function* from(lines: LogLine[]): AsyncGenerator<LogLine> {
   yield* lines;
 }
@@ -18,7 +25,7 @@ test("a kept log has the lines of both streams by their times", async () => {
     const err = [line(0, "é"), line(2, "x"), line(9, "")];
     await writeKeptLog(dir, from(LOG), from(err));
     expect(await hasKeptLog(dir)).toBe(true);
-    expect(await Array.fromAsync(readKeptLog(dir))).toEqual(
+    expect(await all(readKeptLog(dir))).toEqual(
       [...LOG, ...err].sort((a, b) => a.at - b.at),
     );
   } finally {
@@ -50,11 +57,11 @@ describe("ToldLog", () => {
   ])("after %s the rest comes, each line once", async (_name, told, rest) => {
     const log = new ToldLog();
     for (const one of told) log.add(one);
-    expect(await Array.fromAsync(log.restOf(() => from(LOG)))).toEqual(rest);
+    expect(await all(log.restOf(() => from(LOG)))).toEqual(rest);
   });
 
   test("before the first line only the last lines wanted", async () => {
-    const last = (count: number) => Array.fromAsync(new ToldLog().restOf(() => from(LOG), count));
+    const last = (count: number) => all(new ToldLog().restOf(() => from(LOG), count));
     expect(await last(2)).toEqual(LOG.slice(-2));
     expect(await last(0)).toEqual([]);
     expect(await last(9)).toEqual(LOG);

@@ -34,6 +34,13 @@ function linesOf(output: ContainerOutput, tailLines?: number) {
   return output.logs(folder(), wanted, () => Promise.resolve(true));
 }
 
+/** All that comes. */
+async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of source) found.push(one);
+  return found;
+}
+
 test("keeps the output of an ended container: exactly, and with times over both streams", async () => {
   const output = outputOf(
     `echo ${TIME}1Z one; echo ${TIME}3Z three; echo ${TIME}2Z two >&2; echo no time >&2; echo ${TIME}4Z four >&2`,
@@ -41,9 +48,9 @@ test("keeps the output of an ended container: exactly, and with times over both 
   await output.keep(dir, "c");
   expect(await readFile(join(dir, "stdout"), "utf8")).toBe("exact");
   expect((await readdir(dir)).sort()).toEqual(["log", "stdout"]);
-  const texts = (await Array.fromAsync(linesOf(output))).map(({ text }) => text);
+  const texts = (await all(linesOf(output))).map(({ text }) => text);
   expect(texts).toEqual(["one", "two", "three", "four"]);
-  const last = (await Array.fromAsync(linesOf(output, 2))).map(({ text }) => text);
+  const last = (await all(linesOf(output, 2))).map(({ text }) => text);
   expect(last).toEqual(["three", "four"]);
 });
 

@@ -140,12 +140,11 @@ export class ContainerOutput {
     signal?.addEventListener("abort", stop);
     const queue: LogLine[] = [];
     let wake = Promise.withResolvers<void>();
-    let open = 2;
-    const readers: Interface[] = [];
+    const readers = new Set<Interface>();
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
       const lines = createInterface({ input: stream as Readable });
-      readers.push(lines);
+      readers.add(lines);
       lines.on("line", (line) => {
         const parsed = parseLogLine(line);
         if (parsed !== undefined) queue.push(parsed);
@@ -154,14 +153,14 @@ export class ContainerOutput {
         wake.resolve();
       });
       lines.once("close", () => {
-        open--;
+        readers.delete(lines);
         wake.resolve();
       });
     }
     try {
       for (;;) {
         for (let line = queue.shift(); line !== undefined; line = queue.shift()) yield line;
-        if (open === 0) return await exited;
+        if (readers.size === 0) return await exited;
         for (const reader of readers) reader.resume();
         await wake.promise;
         wake = Promise.withResolvers();
