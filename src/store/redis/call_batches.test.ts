@@ -26,3 +26,27 @@ test("what comes while a call is under way goes together with the next one", asy
   calls[2]?.end.resolve([70]);
   expect(await third).toBe(70);
 });
+
+test("as many calls as may be are under way at the same time; each carries what came before it", async () => {
+  const calls: { requests: number[]; end: PromiseWithResolvers<number[]> }[] = [];
+  const call = (requests: number[]) => {
+    const end = Promise.withResolvers<number[]>();
+    calls.push({ requests, end });
+    return end.promise;
+  };
+  const batches = new CallBatches<number, number>(3, call, 2);
+  const results = [];
+  for (const n of [1, 2, 3, 4]) {
+    results.push(batches.add(n));
+    await turn();
+  }
+  expect(calls.map(({ requests }) => requests)).toEqual([[1], [2]]);
+  calls[1]?.end.resolve([20]);
+  expect(await results[1]).toBe(20);
+  await turn();
+  expect(calls[2]?.requests).toEqual([3, 4]);
+  calls[0]?.end.reject(new Error("down"));
+  await expect(results[0]).rejects.toThrow("down");
+  calls[2]?.end.resolve([30, 40]);
+  expect(await Promise.all(results.slice(2))).toEqual([30, 40]);
+});

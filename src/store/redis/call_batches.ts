@@ -1,6 +1,6 @@
 /**
- * Carries out the requests of many callers in batches: those that come in one turn of the event loop, or during a call,
- * go together. The busier it is, the larger the batches.
+ * Carries out the requests of many callers in batches: those that come in one turn of the event loop, or while no further
+ * call may begin, go together. The busier it is, the larger the batches.
  */
 import { setImmediate } from "node:timers";
 
@@ -17,29 +17,41 @@ function requestOf<T>({ request }: { request: T }): T {
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
+  readonly #maxCalls: number;
   readonly #waiting: Waiting<T, R>[] = [];
-  #isCalling = false;
+  /** Calls under way. */
+  #calls = 0;
+  #isPlanned = false;
 
   /**
    * @param max most requests in one call
    * @param call carries them out; its results are in the order of the requests
+   * @param maxCalls most calls at the same time
    */
-  constructor(max: number, call: (requests: T[]) => Promise<R[]>) {
+  constructor(max: number, call: (requests: T[]) => Promise<R[]>, maxCalls: number = 1) {
     this.#max = max;
     this.#call = call;
+    this.#maxCalls = maxCalls;
   }
 
   /** Fails if the call fails. The requests that wait for the next call then fail with it. */
   add(request: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
-      if (this.#isCalling) return;
-      this.#isCalling = true;
-      setImmediate(this.#next);
+      this.#plan();
     });
   }
 
+  #plan(): void {
+    if (this.#isPlanned || this.#calls === this.#maxCalls || this.#waiting.length === 0) return;
+    this.#isPlanned = true;
+    // Whoever got an answer may ask for more at once, and so may others in this turn.
+    setImmediate(this.#next);
+  }
+
   readonly #next = (): void => {
+    this.#isPlanned = false;
+    this.#calls++;
     const batch = this.#waiting.splice(0, this.#max);
     this.#call(batch.map(requestOf)).then((results) => {
       let at = 0;
@@ -53,8 +65,7 @@ export class CallBatches<T, R> {
   };
 
   #goOn(): void {
-    // Whoever got an answer may ask for more at once, and so may others in this turn.
-    this.#isCalling = this.#waiting.length > 0;
-    if (this.#isCalling) setImmediate(this.#next);
+    this.#calls--;
+    this.#plan();
   }
 }

@@ -20,9 +20,16 @@ import { problemOf, wasRefused } from "../trouble.ts";
 
 /** Most commits that are written with one script call. */
 const MAX_GROUP = 32;
+/** While Redis carries out one call, the next is on its way. More of them would only be smaller. */
+const MAX_CALLS = 2;
 
-/** The outcome of a commit, and its details: why it was refused, or the version of each change, "" if it changed nothing. */
-type Outcome = (string | undefined)[];
+/** What became of a commit. */
+interface Outcome {
+  /** The call that wrote it. */
+  call: number;
+  /** The outcome, and its details: why it was refused, or the version of each change, "" if it changed nothing. */
+  reply: (string | undefined)[];
+}
 
 export class CommitWriter {
   readonly #context: RedisContext;
@@ -39,7 +46,11 @@ export class CommitWriter {
 
   constructor(context: RedisContext) {
     this.#context = context;
-    this.#groups = new CallBatches(MAX_GROUP, (commits) => this.#sendAll(commits));
+    this.#groups = new CallBatches(
+      MAX_GROUP,
+      (commits) => this.#sendAll(commits),
+      Number(process.env["MOST"] ?? 1),
+    );
   }
 
   /** Makes sure that no lost commit of a shard can still arrive. */
@@ -91,13 +102,14 @@ export class CommitWriter {
   }
 
   #written(commit: ShardCommit, memory: ShardMemory, outcome: Outcome): CommitResult {
-    const refusal = refusalOf(commit.shard, outcome);
+    const { reply } = outcome;
+    const refusal = refusalOf(commit.shard, reply);
     if (refusal !== undefined) this.#failed(commit, refusal);
-    memory.noteCommit(commit, outcome);
+    memory.noteCommit(commit, reply);
     const versions: CommitResult["versions"] = newTable();
     let at = 0;
     for (const { id } of commit.actors) {
-      const version = outcome[++at] ?? "";
+      const version = reply[++at] ?? "";
       if (version !== "") versions[id] = version;
     }
     return { versions };
@@ -132,16 +144,17 @@ export class CommitWriter {
   #send(commit: CommitArgs): Promise<Outcome> {
     return this.#context.link.isOneServer
       ? this.#groups.add(commit)
-      : this.#sendAll([commit]).then(([outcome = []]) => outcome);
+      : this.#sendAll([commit]).then(([outcome]) => outcome as Outcome);
   }
 
   /** Writes commits with one script call; on a cluster they must be of one shard. */
   #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
     const base = commits[0]?.[0] ?? "";
     const { keys, own, link } = this.#context;
-    own.countCall();
+    const call = own.countCall();
     const head = [keys.feedChannel, own.sender, this.#bounds];
-    return link.write(COMMIT, base, head.concat(...commits)).then(outcomesOf);
+    return link.write(COMMIT, base, head.concat(...commits))
+      .then((replies) => listOf(replies).map((reply) => ({ call, reply: textsOf(reply) })));
   }
 
   async #readBounds(): Promise<string> {
@@ -155,14 +168,9 @@ export class CommitWriter {
   }
 }
 
-function outcomesOf(replies: unknown): Outcome[] {
-  return listOf(replies).map(textsOf);
-}
-
 /** Why a commit was refused; undefined if it was written. */
-function refusalOf(shard: number, outcome: Outcome): unknown {
-  const detail = outcome[1] ?? "";
-  switch (outcome[0]) {
+function refusalOf(shard: number, [outcome, detail = ""]: Outcome["reply"]): unknown {
+  switch (outcome) {
     case "stale":
       return new StaleEpoch(shard);
     case "lost":

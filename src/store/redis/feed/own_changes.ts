@@ -80,10 +80,13 @@ export class OwnChanges {
     this.forget();
   }
 
-  /** A call with commits is being sent. The reader sends its next read right behind it, without waiting for a message. */
-  countCall(): void {
-    this.#calls++;
+  /**
+   * A call with commits is being sent. The reader sends its next read right behind it, without waiting for a message.
+   * @returns its number
+   */
+  countCall(): number {
     if (this.#isWanted) this.#wake();
+    return ++this.#calls;
   }
 
   /** The changes of a commit as watches get them; undefined for one that only Redis can tell. To be called before it is sent. */
@@ -101,22 +104,22 @@ export class OwnChanges {
   }
 
   /**
-   * A commit was written, by the call that was sent last.
+   * A commit was written.
    * @param drafts its changes
-   * @param versions of its changes, after something else; "" where nothing changed
+   * @param outcome the call that wrote it; versions of its changes, after something else, "" where nothing changed
    */
   note(
     { shard, epoch, actors }: ShardCommit,
     drafts: readonly (Change | undefined)[],
-    versions: readonly (Version | undefined)[],
+    { call, reply }: { call: number; reply: readonly (Version | undefined)[] },
   ): void {
     if (!this.#isWanted) return;
     // A call that had to be repeated is carried out after the read that was sent behind it.
-    if (this.#taken >= this.#calls) this.#wake();
+    if (this.#taken >= call) this.#wake();
     let at = 0;
     for (const { silent } of actors) {
       const draft = drafts[at];
-      const version = versions[++at] ?? "";
+      const version = reply[++at] ?? "";
       if (version === "") continue;
       const known = this.#shards.get(shard);
       const isTold = silent || draft !== undefined;
@@ -125,18 +128,18 @@ export class OwnChanges {
         this.#known = undefined;
       } else if (!silent && draft !== undefined) {
         draft.version = version;
-        this.#keep(draft, shard);
+        this.#keep(draft, shard, call);
       }
     }
   }
 
-  #keep(change: Change, shard: number): void {
+  #keep(change: Change, shard: number, call: number): void {
     if (this.#waiting.length >= MAX_WAITING) return this.forget();
     let size = 0;
     for (const key in change.put) size += change.put[key]?.length ?? 0;
     const version = Number(change.version);
     const lacksTexts = change.type === "MODIFIED";
-    this.#waiting.push({ version, change, size, lacksTexts, shard, call: this.#calls });
+    this.#waiting.push({ version, change, size, lacksTexts, shard, call });
   }
 
   /** What happened in a shard is no longer known; in all of them by default. */
