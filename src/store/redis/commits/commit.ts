@@ -49,7 +49,7 @@ export class CommitWriter {
     this.#groups = new CallBatches(
       MAX_GROUP,
       (commits) => this.#sendAll(commits),
-      Number(process.env["MOST"] ?? 1),
+      MAX_CALLS,
     );
   }
 
