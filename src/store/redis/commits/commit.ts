@@ -46,11 +46,7 @@ export class CommitWriter {
 
   constructor(context: RedisContext) {
     this.#context = context;
-    this.#groups = new CallBatches(
-      MAX_GROUP,
-      (commits) => this.#sendAll(commits),
-      MAX_CALLS,
-    );
+    this.#groups = new CallBatches(MAX_GROUP, (commits) => this.#sendAll(commits), MAX_CALLS);
   }
 
   /** Makes sure that no lost commit of a shard can still arrive. */
