@@ -1,5 +1,5 @@
 /** The beginning of a workflow, before its first node: its manifest, its locks, and what it shows once it runs. */
-import type { ObjectMeta, WorkflowTemplate } from "../spec/manifest.ts";
+import type { WorkflowTemplate } from "../spec/manifest.ts";
 import { ownNames } from "../spec/naming.ts";
 import { placeOf } from "../spec/validation/owner.ts";
 import { askForLocks, emit, markHeader, markIndex } from "./change.ts";
@@ -94,20 +94,26 @@ function applyMetadata(turn: Turn): void {
   const wanted = withGlobals(turn, executedSpec(turn.state).workflowMetadata);
   if (wanted === undefined) return;
   markIndex(turn);
-  for (const [key, value] of Object.entries(wanted.labels ?? {})) setLabel(metadata, key, value);
+  const labels = metadata.labels = { ...metadata.labels };
+  for (const [key, value] of Object.entries(wanted.labels ?? {})) setLabel(labels, key, value);
   if (wanted.annotations !== undefined) {
     metadata.annotations = { ...metadata.annotations, ...wanted.annotations };
   }
   for (const [key, { expression }] of Object.entries(wanted.labelsFrom ?? {})) {
     const value = labelText(key, expression, new GlobalScope(turn), turn.env);
-    setLabel(metadata, key, value, expression);
+    setLabel(labels, key, value, expression);
   }
 }
 
-function setLabel(metadata: ObjectMeta, key: string, value: string, expression?: string): void {
+function setLabel(
+  labels: Record<string, string>,
+  key: string,
+  value: string,
+  expression?: string,
+): void {
   const fault = labelFault(key, value, expression);
   if (fault !== undefined) throw new NodeFailure(fault);
-  metadata.labels = { ...metadata.labels, [key]: value };
+  labels[key] = value;
 }
 
 /** Asks for the locks of the workflow as a whole. True when it has them, or needs none. */
