@@ -15,7 +15,7 @@ import { untilAnswered } from "../support/until.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
 /** Bytes of the tarball at most; 1.4 MB when this was written. */
-const MAX_BYTES = 1_500_000;
+const MAX_BYTES = 1_600_000;
 const ALLOWED = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^lib\/[\w/]+\.(js|d\.ts)$/,
