@@ -351,14 +351,10 @@ function describeExecutor(
     });
 
     test("a failed container of a set keeps its dependents from starting", async () => {
-      const box = (containerName: string, text: string, dependencies: string[] = []) => ({
-        name: containerName,
-        image: "localhost/box:1",
-        command: ["/bin/sh", "-c", text],
-        dependencies,
-      });
       const template = {
-        containerSet: { containers: [box("c1", "exit 7"), box("main", "echo never", ["c1"])] },
+        containerSet: {
+          containers: [member("c1", "exit 7"), member("main", "echo never", ["c1"])],
+        },
       };
       const { outcome } = await run(taskSpec("setfail", template, { includeResult: true }));
       expect(outcome).toMatchObject({
@@ -373,16 +369,10 @@ function describeExecutor(
     });
 
     test("a container of a set that fails ends those beside it", async () => {
-      const box = (containerName: string, text: string, dependencies: string[] = []) => ({
-        name: containerName,
-        image: "localhost/box:1",
-        command: ["/bin/sh", "-c", text],
-        dependencies,
-      });
       const containers = [
-        box("main", "sleep 1; exit 7"),
-        box("beside", "exec sleep 300"),
-        box("after", "echo never", ["beside"]),
+        member("main", "sleep 1; exit 7"),
+        member("beside", "exec sleep 300"),
+        member("after", "echo never", ["beside"]),
       ];
       const { outcome } = await run(taskSpec("setends", { containerSet: { containers } }));
       expect(outcome).toMatchObject({
@@ -640,4 +630,14 @@ function describeExecutor(
       expect(executor.refuses(shellTask("sh", "true"))).toBeUndefined();
     });
   });
+}
+
+/** A container of a set. */
+function member(containerName: string, text: string, dependencies: string[] = []) {
+  return {
+    name: containerName,
+    image: "localhost/box:1",
+    command: ["/bin/sh", "-c", text],
+    dependencies,
+  };
 }
