@@ -252,8 +252,25 @@ export function describeEvents(open: OpenStore): void {
       expect(now?.stored?.text).toBe("1");
       const both = [judged("b", known.manifests), judged("d", now?.manifests)];
       expect((await Promise.all(both)).map(({ result }) => result)).toEqual(["stale", "accepted"]);
-      expect(idsOf(await take("w")).sort()).toEqual(["a", "c", "d"]);
+      const ended = events().finish([delivery("c", { state: "done" })]);
+      expect((await judged("b", known.manifests)).result).toBe("stale");
+      await ended;
+      expect((await events().delivery("ns", "c"))?.state).toBe("done");
+      expect(idsOf(await take("w")).sort()).toEqual(["a", "d"]);
       expect(await events().delivery("ns", "b")).toBeUndefined();
+    });
+
+    test("an event that ends leaves its place to one that comes at the same time", async () => {
+      await events().offer(event("a"), 1);
+      expect(idsOf(await take("w"))).toEqual(["a"]);
+      const ended = events().finish([delivery("a", { state: "dead" })]);
+      const keyed = { key: "k", fingerprint: "f", expiresAt: Date.now() + 60_000 };
+      const offers = [events().offer(event("b"), 1, keyed), events().offer(event("c"), 1)];
+      expect((await Promise.all(offers)).map(({ result }) => result)).toEqual(["accepted", "full"]);
+      await ended;
+      expect((await events().delivery("ns", "a"))?.state).toBe("dead");
+      expect(idsOf(await take("w"))).toEqual(["b"]);
+      expect((await events().offer(event("d"), 2, keyed)).result).toBe("duplicate");
     });
 
     test("only one of several workers claims", async () => {

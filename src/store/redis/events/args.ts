@@ -37,10 +37,13 @@ export function newest(versions: Version[]): Version | undefined {
   );
 }
 
-/** Arguments of the script that queues events. */
-export function offerArgs(offers: Offer[]): string[] {
-  const args = [String(offers.length)];
-  addRuns(args, offers, ([, bound]) => String(bound), ([{ namespace }]) => namespace);
+/**
+ * Arguments of the script that queues events and ends others.
+ * @param before how many arguments precede these
+ */
+export function offerArgs(offers: Offer[], ended: Delivery[], before: number): string[] {
+  const args = [String(offers.length), "", ""];
+  args[1] = addRuns(args, offers, ([, bound]) => String(bound), ([{ namespace }]) => namespace);
   for (const [event] of offers) args.push(event.id);
   for (const [event] of offers) args.push(contentOf(event));
   for (const [event] of offers) args.push(String(event.receivedAt));
@@ -49,29 +52,37 @@ export function offerArgs(offers: Offer[]): string[] {
     const expiresAt = Math.max(1, Math.trunc(dedupe.expiresAt));
     args.push(String(index + 1), dedupe.key, dedupe.fingerprint, String(expiresAt));
   });
+  if (ended.length > 0) {
+    args[2] = String(before + args.length + 1);
+    addEnded(args, ended);
+  }
   return args;
 }
 
 /** Arguments of the script that ends events. */
 export function finishArgs(deliveries: Delivery[]): string[] {
   const args: string[] = [];
-  addRuns(args, deliveries, ({ namespace }) => namespace, ({ state }) => state);
-  for (const { id } of deliveries) args.push(id);
-  for (const one of deliveries) args.push(String(one.receivedAt), JSON.stringify(one));
+  addEnded(args, deliveries);
   return args;
 }
 
+function addEnded(args: string[], deliveries: Delivery[]): void {
+  const place = args.push("") - 1;
+  args[place] = addRuns(args, deliveries, ({ namespace }) => namespace, ({ state }) => state);
+  for (const { id } of deliveries) args.push(id);
+  for (const one of deliveries) args.push(String(one.receivedAt), JSON.stringify(one));
+}
+
 /**
- * Adjacent events with the same two facts form a run, whose facts are passed once: number of runs, then length and facts
- * of each.
+ * Adjacent events with the same two facts form a run, whose facts are passed once: length and facts of each.
+ * @returns number of runs
  */
 function addRuns<T>(
   args: string[],
   all: readonly T[],
   firstOf: (one: T) => string,
   secondOf: (one: T) => string,
-): void {
-  const place = args.push("") - 1;
+): string {
   let runs = 0;
   let length = 0;
   all.forEach((one, index) => {
@@ -83,5 +94,5 @@ function addRuns<T>(
     runs++;
     length = 0;
   });
-  args[place] = String(runs);
+  return String(runs);
 }

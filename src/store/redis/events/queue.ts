@@ -1,6 +1,6 @@
 /**
- * How one replica uses the event queue of the Redis adapter. Events that come at the same time are offered in one call,
- * and a waiting worker takes events in that same call.
+ * How one replica uses the event queue of the Redis adapter. Events that come at the same time are offered in one call. In
+ * that same call events end, and a waiting worker takes events.
  */
 import type { Delivery, QueuedEvent } from "../../event_port.ts";
 import type { Version } from "../../version.ts";
@@ -22,10 +22,8 @@ import { UnreadableEvents } from "./unreadable.ts";
 
 /** How often workers are checked for silence, within the time after which they count as silent. */
 const CLAIMS_PER_SILENCE = 10;
-/** Most events that one call offers. */
-const MAX_OFFERS = 256;
-/** Most events that one call ends. */
-const MAX_ENDED = 500;
+/** Most events that one call offers or ends. */
+const MAX_IN_CALL = 256;
 
 /** A script says so when the queue is empty and nobody works on an event. */
 const NO_EVENTS = -2;
@@ -46,10 +44,8 @@ interface WaitingTake extends TakeRequest {
 export class RedisEventQueue {
   readonly #context: RedisContext;
   readonly #unreadable: UnreadableEvents;
-  /** Offers that come during a call go together in the next one. */
-  readonly #offers: CallBatches<Offer, Offered>;
-  /** So do events that end. */
-  readonly #ended: CallBatches<Delivery, void>;
+  /** Offers, and records of events that end: those that come during a call go together in the next one. */
+  readonly #calls: CallBatches<Offer | Delivery, Offered | undefined>;
   /** Base of the manifests, whose version each call returns; "" if they are on another server. */
   readonly #manifests: string;
   #subscription: Promise<void> | undefined;
@@ -66,23 +62,19 @@ export class RedisEventQueue {
   constructor(context: RedisContext) {
     this.#context = context;
     this.#unreadable = new UnreadableEvents(context);
-    this.#offers = new CallBatches(MAX_OFFERS, (batch) => this.#offerAll(batch));
-    this.#ended = new CallBatches<Delivery, void>(MAX_ENDED, async (batch) => {
-      await context.link.run(FINISH, context.keys.events, finishArgs(batch));
-      return [];
-    });
+    this.#calls = new CallBatches(MAX_IN_CALL, (batch) => this.#call(batch));
     this.#manifests = context.link.isOneServer ? context.keys.manifests : "";
   }
 
   /** As `EventStore.offer`. */
   offer(offer: Offer): Promise<Offered> {
-    return this.#offers.add(offer);
+    return this.#calls.add(offer) as Promise<Offered>;
   }
 
   /** As `EventStore.finish`. */
   async finish(deliveries: Delivery[]): Promise<void> {
     const readable = await this.#unreadable.finish(deliveries);
-    await Promise.all(readable.map((delivery) => this.#ended.add(delivery)));
+    await Promise.all(readable.map((delivery) => this.#calls.add(delivery)));
   }
 
   /** As `EventStore.take`. */
@@ -207,11 +199,26 @@ export class RedisEventQueue {
     return events;
   }
 
-  async #offerAll(batch: Offer[]): Promise<Offered[]> {
+  /** Carries out what came together; the results of offers stand in their places. */
+  async #call(batch: (Offer | Delivery)[]): Promise<(Offered | undefined)[]> {
+    const offers: Offer[] = [];
+    const ended: Delivery[] = [];
+    for (const one of batch) Array.isArray(one) ? offers.push(one) : ended.push(one);
+    if (offers.length === 0) {
+      await this.#context.link.run(FINISH, this.#context.keys.events, finishArgs(ended));
+      return [];
+    }
+    const offered = await this.#offerAll(offers, ended);
+    if (ended.length === 0) return offered;
+    let next = 0;
+    return batch.map((one) => Array.isArray(one) ? offered[next++] : undefined);
+  }
+
+  async #offerAll(batch: Offer[], ended: Delivery[]): Promise<Offered[]> {
     const versions = batch.flatMap(([, , , version]) => version ?? []);
     const judged = newest(versions);
     if (versions.some((version) => version !== judged)) {
-      return await this.#offerStale(batch, judged);
+      return await this.#offerStale(batch, ended, judged);
     }
     const { link, keys } = this.#context;
     const request = this.#waiting;
@@ -220,11 +227,12 @@ export class RedisEventQueue {
     const takeArgs = request === undefined
       ? ["", "", "", "", this.#manifests]
       : this.#takeArgs(request);
-    const args = [keys.eventChannel, ...takeArgs, judged ?? "", ...offerArgs(batch)];
+    const args = [keys.eventChannel, ...takeArgs, judged ?? ""];
+    args.push(...offerArgs(batch, ended, args.length));
     const call = link.write(OFFER, keys.events, args).then(listOf);
     if (request !== undefined) this.#handOver(request, call, messagesBefore, batch);
     const [refused] = await call;
-    return refused === "stale" ? await this.#offerStale(batch) : offeredOf(batch, refused);
+    return refused === "stale" ? await this.#offerStale(batch, []) : offeredOf(batch, refused);
   }
 
   /** Hands what a call took to the request that waited. */
@@ -242,10 +250,14 @@ export class RedisEventQueue {
   }
 
   /** Leaves out offers that were judged by another version of the manifests. */
-  async #offerStale(batch: Offer[], version?: Version): Promise<Offered[]> {
+  async #offerStale(
+    batch: Offer[],
+    ended: Delivery[],
+    version?: Version,
+  ): Promise<Offered[]> {
     const isStale = ([, , , judged]: Offer) => judged !== undefined && judged !== version;
     const rest = batch.filter((offer) => !isStale(offer));
-    const offered = rest.length === 0 ? [] : await this.#offerAll(rest);
+    const offered = rest.length === 0 ? [] : await this.#offerAll(rest, ended);
     return batch.map((offer): Offered =>
       isStale(offer) ? { result: "stale", id: offer[0].id } : offered.shift() as Offered
     );

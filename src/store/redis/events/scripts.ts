@@ -212,29 +212,67 @@ local function take(own, queued, entries, channel, worker, number, silence, look
 end
 `;
 
+/** Lua: `finish` ends events that are still in the queue and writes their delivery records. */
+const FINISHING = `
+-- From this argument to the last: number of runs; then for each run of events with the same namespace and state: its
+-- length, the namespace, the state; then the ids of all; then for each event: time, delivery record as JSON.
+local function finish(from)
+  local first = from + 1 + 3 * tonumber(ARGV[from])
+  local n = (#ARGV - first + 1) / 3
+  local found = redis.call('HMGET', places, unpack(ARGV, first, first + n - 1))
+  local waited, leaving, ended, i = {}, {}, {}, 0
+  for run = from + 1, first - 1, 3 do
+    local ids, times, records, last = {}, {}, {}, 0
+    for _ = 1, ARGV[run] do
+      local id, place = ARGV[first + i], found[i + 1]
+      if place and not ended[id] then
+        ended[id] = true
+        last = last + 1
+        if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
+        ids[last] = id
+        times[2 * last - 1], times[2 * last] = ARGV[first + n + 2 * i], id
+        records[2 * last - 1], records[2 * last] = id, ARGV[first + n + 2 * i + 1]
+      end
+      i = i + 1
+    end
+    if last > 0 then save_deliveries(ARGV[run + 1], ARGV[run + 2], ids, times, records, {'queued'}) end
+  end
+  if not next(ended) then return end
+  if #waited > 0 then
+    redis.call('ZREM', later, unpack(waited))
+    redis.call('HDEL', held, unpack(waited))
+  end
+  for place, left in pairs(leaving) do leave(place, left) end
+  redis.call('HDEL', places, unpack(ARGV, first, first + n - 1))
+end
+`;
+
 /**
  * Queues events, except those that repeat an earlier one or find the queue full. An event has no record until it has an
- * outcome; a replayed event loses its earlier record. A waiting worker takes events in the same step.
+ * outcome; a replayed event loses its earlier record. Before that, events end that have ended meanwhile; after it a waiting
+ * worker takes events.
  *
  * KEYS  1 base
  * ARGV  1 channel, 2 worker that takes ('' = nobody), 3 number, 4 silence, 5 whether to look for silent workers, 6 base of
- *       the manifests, 7 version that the manifests must have ('' = any), 8 number n of events, 9 number of runs; then for
- *       each run of events with the same bound and namespace: its length, the bound, the namespace; then n ids, n
- *       contents, n times; then for each event with a deduplication key: its number, the key, the fingerprint, the time
- *       when the key expires
- * Returns  {'stale'} if the manifests have another version; nothing was done, or
+ *       the manifests, 7 version that the manifests must have ('' = any), 8 number n of events, 9 number of runs, 10 which
+ *       argument is the first of those for `finish` ('' = none); then for each run of events with the same bound and
+ *       namespace: its length, the bound, the namespace; then n ids, n contents, n times; then for each event with a
+ *       deduplication key: its number, the key, the fingerprint, the time when the key expires; then what `finish` reads
+ * Returns  {'stale'} if the manifests have another version; nothing was queued or taken, or
  *          {for each event that was not accepted: its number, 'full' | 'duplicate' | 'mismatch', the event that is meant},
  *          then the result of `take`, with ids instead of contents for events accepted in this call
  */
 export const OFFER = defineScript(`
 ${COMMON}
+${FINISHING}
 ${TAKING}
+if ARGV[10] ~= '' then finish(tonumber(ARGV[10])) end
 if ARGV[7] ~= '' and ARGV[7] ~= version_of(ARGV[6]) then return {'stale'} end
 local n, runs = tonumber(ARGV[8]), tonumber(ARGV[9])
-local ids = 9 + 3 * runs
+local ids = 10 + 3 * runs
 local contents, times = ids + n, ids + 2 * n
 local known, keyed = redis.call('HMGET', places, unpack(ARGV, ids + 1, ids + n)), {}
-for i = ids + 3 * n + 1, #ARGV, 4 do keyed[tonumber(ARGV[i])] = i end
+for i = ids + 3 * n + 1, (tonumber(ARGV[10]) or #ARGV + 1) - 1, 4 do keyed[tonumber(ARGV[i])] = i end
 
 local refused, accepted, fresh, own, queued, entries = {}, {}, {}, {}, {}, {}
 local count, i = redis.call('HLEN', places), 0
@@ -243,7 +281,7 @@ local function refuse(result, id)
   refused[#refused + 1] = result
   refused[#refused + 1] = id
 end
-for run = 10, ids, 3 do
+for run = 11, ids, 3 do
   local bound, namespace = tonumber(ARGV[run + 1]), ARGV[run + 2]
   local list = queued[namespace] or {}
   for _ = 1, ARGV[run] do
@@ -330,41 +368,13 @@ return touched
  * Ends events that are still in the queue and writes their delivery records.
  *
  * KEYS  1 base
- * ARGV  1 number of runs; then for each run of events with the same namespace and state: its length, the namespace, the
- *       state; then the ids of all; then for each event: time, delivery record as JSON
- * Returns  how many were ended
+ * ARGV  as `finish` reads them
+ * Returns  nil
  */
 export const FINISH = defineScript(`
 ${COMMON}
-local first = 2 + 3 * tonumber(ARGV[1])
-local n = (#ARGV - first + 1) / 3
-local found = redis.call('HMGET', places, unpack(ARGV, first, first + n - 1))
-local waited, leaving, ended, count, i = {}, {}, {}, 0, 0
-for run = 2, first - 1, 3 do
-  local ids, times, records, last = {}, {}, {}, 0
-  for _ = 1, ARGV[run] do
-    local id, place = ARGV[first + i], found[i + 1]
-    if place and not ended[id] then
-      ended[id] = true
-      count = count + 1
-      last = last + 1
-      if place == '${LATER}' then waited[#waited + 1] = id else leaving[place] = (leaving[place] or 0) + 1 end
-      ids[last] = id
-      times[2 * last - 1], times[2 * last] = ARGV[first + n + 2 * i], id
-      records[2 * last - 1], records[2 * last] = id, ARGV[first + n + 2 * i + 1]
-    end
-    i = i + 1
-  end
-  if last > 0 then save_deliveries(ARGV[run + 1], ARGV[run + 2], ids, times, records, {'queued'}) end
-end
-if count == 0 then return 0 end
-if #waited > 0 then
-  redis.call('ZREM', later, unpack(waited))
-  redis.call('HDEL', held, unpack(waited))
-end
-for place, left in pairs(leaving) do leave(place, left) end
-redis.call('HDEL', places, unpack(ARGV, first, first + n - 1))
-return count
+${FINISHING}
+finish(1)
 `);
 
 /**
