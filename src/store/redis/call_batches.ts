@@ -1,6 +1,7 @@
 /**
  * Carries out the requests of many callers in batches: those that come in one turn of the event loop, or while no further
- * call may begin, go together. The busier it is, the larger the batches.
+ * call may begin, go together. The busier it is, the larger the batches. Where several calls may be under way, a long turn
+ * need not end before the first of them begins.
  */
 import { setImmediate } from "node:timers";
 
@@ -14,31 +15,43 @@ function requestOf<T>({ request }: { request: T }): T {
   return request;
 }
 
+/** How many calls are made, and how large they are. */
+export interface CallBounds {
+  /** Most requests in one call. */
+  max: number;
+  /** Most calls at the same time. @default 1 */
+  maxCalls?: number;
+  /** So many requests do not wait for the end of the turn. @default all do */
+  enough?: number;
+}
+
 export class CallBatches<T, R> {
   readonly #max: number;
   readonly #call: (requests: T[]) => Promise<R[]>;
   readonly #maxCalls: number;
+  readonly #enough: number;
   readonly #waiting: Waiting<T, R>[] = [];
   /** Calls under way. */
   #calls = 0;
   #isPlanned = false;
 
-  /**
-   * @param max most requests in one call
-   * @param call carries them out; its results are in the order of the requests
-   * @param maxCalls most calls at the same time
-   */
-  constructor(max: number, call: (requests: T[]) => Promise<R[]>, maxCalls: number = 1) {
+  /** @param call carries requests out; its results are in their order */
+  constructor(
+    { max, maxCalls = 1, enough = Infinity }: CallBounds,
+    call: (requests: T[]) => Promise<R[]>,
+  ) {
     this.#max = max;
-    this.#call = call;
     this.#maxCalls = maxCalls;
+    this.#enough = enough;
+    this.#call = call;
   }
 
   /** Fails if the call fails. The requests that wait for the next call then fail with it. */
   add(request: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
-      this.#plan();
+      if (this.#waiting.length >= this.#enough && this.#calls < this.#maxCalls) this.#begin();
+      else this.#plan();
     });
   }
 
@@ -51,6 +64,10 @@ export class CallBatches<T, R> {
 
   readonly #next = (): void => {
     this.#isPlanned = false;
+    if (this.#calls < this.#maxCalls && this.#waiting.length > 0) this.#begin();
+  };
+
+  #begin(): void {
     this.#calls++;
     const batch = this.#waiting.splice(0, this.#max);
     this.#call(batch.map(requestOf)).then((results) => {
@@ -62,7 +79,7 @@ export class CallBatches<T, R> {
       for (const { reject } of [...batch, ...this.#waiting.splice(0)]) reject(error);
       this.#goOn();
     });
-  };
+  }
 
   #goOn(): void {
     this.#calls--;

@@ -42,7 +42,7 @@ export class RedisManifests implements ManifestStore {
   constructor(context: RedisContext) {
     this.#context = context;
     this.#base = context.keys.manifests;
-    this.#generations = new CallBatches<void, number>(Infinity, async (asks) => {
+    this.#generations = new CallBatches<void, number>({ max: Infinity }, async (asks) => {
       const args = ["HGET", this.#base + SHARD_KEY.meta, "version"];
       const generation = Number(await context.link.send(this.#base, args));
       return asks.map(() => generation);

@@ -20,8 +20,10 @@ import { problemOf, wasRefused } from "../trouble.ts";
 
 /** Most commits that are written with one script call. */
 const MAX_GROUP = 32;
-/** While Redis carries out one call, the next is on its way. More of them would only be smaller. */
-const MAX_CALLS = 2;
+/** While Redis carries out one call, the next is on its way. */
+const MAX_CALLS = 3;
+/** So many commits do not wait for the end of the turn: Redis begins while the server still works on the other requests. */
+const ENOUGH = 8;
 
 /** What became of a commit. */
 interface Outcome {
@@ -46,7 +48,8 @@ export class CommitWriter {
 
   constructor(context: RedisContext) {
     this.#context = context;
-    this.#groups = new CallBatches(MAX_GROUP, (commits) => this.#sendAll(commits), MAX_CALLS);
+    const bounds = { max: MAX_GROUP, maxCalls: MAX_CALLS, enough: ENOUGH };
+    this.#groups = new CallBatches(bounds, (commits) => this.#sendAll(commits));
   }
 
   /** Makes sure that no lost commit of a shard can still arrive. */

@@ -62,7 +62,7 @@ export class RedisEventQueue {
   constructor(context: RedisContext) {
     this.#context = context;
     this.#unreadable = new UnreadableEvents(context);
-    this.#calls = new CallBatches(MAX_IN_CALL, (batch) => this.#call(batch));
+    this.#calls = new CallBatches({ max: MAX_IN_CALL }, (batch) => this.#call(batch));
     this.#manifests = context.link.isOneServer ? context.keys.manifests : "";
   }
 
