@@ -9,7 +9,7 @@ import { complete, labelPhase, setCondition, workflowHolder } from "./finish.ts"
 import { report } from "./life/life.ts";
 import { mergedSpec } from "./scope/merged_spec.ts";
 import { ownSetting, withGlobals } from "./scope/own_settings.ts";
-import { lockKeys } from "./locks/keys.ts";
+import { lockKeys, namesLocks } from "./locks/keys.ts";
 import { configMapValue } from "./scope/inputs.ts";
 import { labelFault, labelText } from "./scope/expressions.ts";
 import { GlobalScope } from "./scope/workflow_variables.ts";
@@ -61,15 +61,23 @@ function isValid(turn: Turn): boolean {
   return invalid === undefined;
 }
 
-/** Reads the values of arguments that are in ConfigMaps. */
+/**
+ * Reads the values of arguments that are in ConfigMaps.
+ * @throws {NodeFailure} also when an argument has no value at all, as one that somebody should have supplied
+ */
 function readParameterValues(turn: Turn): void {
   const values: Record<string, string> = {};
   for (const { name, value, valueFrom } of executedSpec(turn.state).arguments?.parameters ?? []) {
-    if (value !== undefined || valueFrom?.configMapKeyRef === undefined) continue;
-    const ref = valueFrom.configMapKeyRef;
+    if (value !== undefined) continue;
+    const ref = valueFrom?.configMapKeyRef;
+    if (ref === undefined) {
+      throw new NodeFailure(
+        `either value or valueFrom must be specified in order to set global parameter ${name}`,
+      );
+    }
     let found: string | undefined;
     try {
-      found = configMapValue(turn, ref, valueFrom.default);
+      found = configMapValue(turn, ref, valueFrom?.default);
     } catch (error) {
       if (!(error instanceof NodeFailure)) throw error;
       throw new NodeFailure(
@@ -122,7 +130,7 @@ export function holdsLocks(turn: Turn): boolean {
   const { header } = state;
   if (header.lock?.isHeld === true) return true;
   const synchronization = ownSetting(turn, "synchronization");
-  if (synchronization === undefined) return true;
+  if (!namesLocks(synchronization)) return true;
   const stopped = shutdownMessage(state);
   if (stopped !== undefined) {
     complete(turn, "Failed", stopped);
@@ -131,7 +139,6 @@ export function holdsLocks(turn: Turn): boolean {
   if (header.lock === undefined) {
     try {
       const keys = lockKeys(turn, synchronization);
-      if (keys.length === 0) return true;
       header.lock = { isHeld: false, keys, round: header.sequence++ };
       report(turn, "queued");
       labelPhase(turn, "Pending", false);

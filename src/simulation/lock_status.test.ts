@@ -106,3 +106,33 @@ test("a semaphore of size 0 makes steps and workflows wait until it is larger", 
   expect(simulation.view("w0").status).toMatchObject({ phase: "Pending", message });
   expect(simulation.view("w1").status?.nodes?.["w1"]).toMatchObject({ phase: "Pending", message });
 });
+
+test("a workflow whose synchronization names no lock runs its exit handler after a stop", () => {
+  const exit = "onExit: exit";
+  const templates = `
+templates:
+  - { name: main, steps: [[{ name: wait, template: wait }]] }
+  - { name: wait, suspend: {} }
+  - { name: exit, container: { image: x } }`;
+  // The members of older versions are left out.
+  const simulation = submitAll([
+    `${exit}\nsynchronization: { mutex: { name: m } }${templates}`,
+    `${exit}\nsynchronization: { mutexes: [] }${templates}`,
+  ]);
+  for (const name of ["w0", "w1"]) {
+    simulation.control(name, { type: "stop" });
+    passTime(simulation, 7);
+    const { nodes = {}, message } = simulation.view(name).status ?? {};
+    expect(message).toBe("Stopped with strategy 'Stop'");
+    const ends = Object.values(nodes).map(({ displayName, phase, message }) => ({
+      ...{ displayName, phase, message },
+    }));
+    expect(ends).toContainEqual({ displayName: "wait", phase: "Failed", message });
+    expect(ends).toContainEqual({ displayName: `${name}.onExit`, phase: "Succeeded" });
+  }
+});
+
+test("a semaphore without a place for its size is an error", () => {
+  const { status } = submitAll([`${LEAF}\nsynchronization: { semaphores: [{}] }`]).view("w0");
+  expect(status?.message).toContain("a Semaphore without a ConfigMapRef or Database");
+});

@@ -6,9 +6,17 @@ import { findStored } from "../stored_manifests.ts";
 import { workflowNamespace } from "../state.ts";
 import type { Turn } from "../turn.ts";
 
+/** Tells whether a synchronization names a lock. One may be empty, also because members that no version knows are left out. */
+export function namesLocks(
+  synchronization: Synchronization | undefined,
+): synchronization is Synchronization {
+  const { semaphores = [], mutexes = [] } = synchronization ?? {};
+  return semaphores.length + mutexes.length > 0;
+}
+
 /**
  * The locks of a synchronization; empty when there is none.
- * @throws {NodeFailure} when the size of a semaphore is not found, a mutex has no name, or a lock is named twice
+ * @throws {NodeFailure} when the size of a semaphore is not found, a lock has no name, or a lock is named twice
  */
 export function lockKeys(turn: Turn, synchronization: Synchronization | undefined): LockKey[] {
   const keys: LockKey[] = [];
@@ -21,8 +29,12 @@ export function lockKeys(turn: Turn, synchronization: Synchronization | undefine
       keys.push({ kind: "semaphore", key, limit });
       continue;
     }
-    const name = configMapKeyRef?.name ?? "";
-    const member = configMapKeyRef?.key ?? "";
+    if (configMapKeyRef === undefined) {
+      throw new NodeFailure(
+        "requested configuration is invalid: cannot get LockName for a Semaphore without a ConfigMapRef or Database",
+      );
+    }
+    const { name = "", key: member } = configMapKeyRef;
     const key = `${place}/ConfigMap/${name}/${member}`;
     keys.push({ kind: "semaphore", key, limit: semaphoreSize(turn, place, name, member, key) });
   }
