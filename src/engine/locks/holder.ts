@@ -20,6 +20,14 @@ export function holderName(holder: string): string {
   return holder.split("#", 1)[0] ?? "";
 }
 
+/** `<namespace>/<workflow>#<uid>` of a node's request; undefined for that of a workflow as a whole. */
+export function workflowOfNode(holder: string): string | undefined {
+  const [namespace, workflow, node] = holder.split("/", 3);
+  if (node === undefined) return undefined;
+  const uid = holder.slice(holder.indexOf("#"), holder.lastIndexOf("."));
+  return `${namespace}/${workflow}${uid}`;
+}
+
 /** All holders of one life of a workflow: itself and its nodes. */
 export interface WorkflowHolders {
   namespace: string;

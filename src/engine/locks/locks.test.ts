@@ -112,3 +112,32 @@ test("the time since when somebody waits or holds is kept when it asks again", (
   releaseLocks(table, "a", 50);
   expect(table.held["b"]?.since).toBe(50);
 });
+
+test("a node does not wait for what is kept for another node of its workflow", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("ns/w/1#u.1", [semaphore(2), mutex("m")]), NOW);
+  acquireLocks(table, ask("ns/w/2#u.2", [semaphore(2), mutex("m")]), NOW);
+  const own = ask("ns/w/3#u.3", [semaphore(2)]);
+  expect(acquireLocks(table, own, NOW)[0]?.type).toBe("granted");
+  releaseLocks(table, own.holder, NOW);
+  for (const other of ["ns/v/1#t.1", "ns/w/1#t.1", "ns/w#u.4"]) {
+    expect(acquireLocks(table, ask(other, [semaphore(2)]), NOW)[0]?.type).toBe("waiting");
+  }
+});
+
+test("those who wait are told when they wait for something else", () => {
+  const table = emptyLockTable();
+  acquireLocks(table, ask("a", [mutex("m")]), NOW);
+  acquireLocks(table, ask("b", [semaphore(1)]), NOW);
+  const [first] = acquireLocks(table, ask("c", [semaphore(1), mutex("m")]), NOW);
+  expect(first?.message).toBe("Waiting for ns/ConfigMap/cm/k lock. Lock status: 0/1");
+  expect(resizeLock(table, "ns/ConfigMap/cm/k", 1, NOW)).toEqual([]);
+  expect(releaseLocks(table, "b", NOW)).toEqual([{
+    type: "waiting",
+    holder: "c",
+    message: "Waiting for ns/Mutex/m lock. Lock status: 0/1",
+    waiting: "ns/Mutex/m",
+    holders: { "ns/ConfigMap/cm/k": [], "ns/Mutex/m": ["a"] },
+  }]);
+  expect(releaseLocks(table, "a", NOW)).toEqual([{ type: "granted", holder: "c" }]);
+});

@@ -5,7 +5,7 @@
  */
 import { defined } from "../../base/defined.ts";
 import type { LockKey } from "../effect.ts";
-import { holderName, isHolderOf, type WorkflowHolders } from "./holder.ts";
+import { holderName, isHolderOf, type WorkflowHolders, workflowOfNode } from "./holder.ts";
 
 /** What a holder asks for. */
 export interface LockDemand {
@@ -18,6 +18,8 @@ export interface LockDemand {
 export interface LockRequest extends LockDemand {
   /** When it asked or, once it holds its keys, when it got them, epoch ms. Absent in tables of older programs. */
   since?: number;
+  /** The key that it was told to wait for. */
+  waiting?: string;
 }
 
 /** Plain data, to be stored as JSON. */
@@ -58,7 +60,7 @@ export function acquireLocks(table: LockTable, demand: LockDemand, now: number):
   return grantAll(table, holder, now);
 }
 
-/** Gives up what a holder holds or waits for. The news are about those who get it. */
+/** Gives up what a holder holds or waits for. The news are about those who get it, or now wait for something else. */
 export function releaseLocks(table: LockTable, holder: string, now: number): LockNews[] {
   if (table.held[holder] === undefined && !table.waiting.some((one) => one.holder === holder)) {
     return [];
@@ -68,7 +70,7 @@ export function releaseLocks(table: LockTable, holder: string, now: number): Loc
   return grantAll(table, undefined, now);
 }
 
-/** Gives up everything that a workflow and its nodes hold or wait for. The news are about those who get it. */
+/** The same for everything that a workflow and its nodes hold or wait for. */
 export function releaseWorkflow(
   table: LockTable,
   workflow: WorkflowHolders,
@@ -100,28 +102,56 @@ function sortWaiting(table: LockTable): void {
   table.waiting.sort((a, b) => b.priority - a.priority || a.createdAt - b.createdAt);
 }
 
-/** Grants locks in the order of waiting. A key that an earlier waiter needs is kept for it. */
+/**
+ * Grants locks in the order of waiting. A key that an earlier waiter needs is kept for it, except from nodes of its own workflow.
+ * Those who go on waiting are told when it is for another key, and the one who has asked in any case. How many are free may change
+ * with every release, for all who wait, so it is not told again.
+ */
 function grantAll(table: LockTable, asked: string | undefined, now: number): LockNews[] {
   const news: LockNews[] = [];
-  const reserved = new Map<string, number>();
+  const reserved = new Reservations();
   const used = usage(table);
   const left: LockRequest[] = [];
   for (const request of table.waiting) {
-    const missing = request.keys.find((lock) =>
-      (used.get(lock.key) ?? 0) + (reserved.get(lock.key) ?? 0) >= lock.limit
+    const workflow = workflowOfNode(request.holder);
+    const missing = request.keys.find(({ key, limit }) =>
+      (used.get(key) ?? 0) + reserved.of(key, workflow) >= limit
     );
     if (missing === undefined) {
-      table.held[request.holder] = { ...request, since: now };
+      const { waiting: _, ...granted } = request;
+      table.held[request.holder] = { ...granted, since: now };
       for (const { key } of request.keys) used.set(key, (used.get(key) ?? 0) + 1);
       news.push({ type: "granted", holder: request.holder });
       continue;
     }
     left.push(request);
-    for (const { key } of request.keys) reserved.set(key, (reserved.get(key) ?? 0) + 1);
-    if (request.holder === asked) news.push(waitingNews(table, request, missing, used));
+    for (const { key } of request.keys) reserved.add(key, workflow);
+    if (request.holder !== asked && request.waiting === missing.key) continue;
+    request.waiting = missing.key;
+    news.push(waitingNews(table, request, missing, used));
   }
   table.waiting = left;
   return news;
+}
+
+/** How often each key is kept for somebody who waits. */
+class Reservations {
+  readonly #all = new Map<string, number>();
+  /** Of them those for nodes, by workflow. */
+  readonly #own = new Map<string, Map<string, number>>();
+
+  add(key: string, workflow: string | undefined): void {
+    this.#all.set(key, (this.#all.get(key) ?? 0) + 1);
+    if (workflow === undefined) return;
+    const own = this.#own.get(workflow) ?? new Map<string, number>();
+    this.#own.set(workflow, own.set(key, (own.get(key) ?? 0) + 1));
+  }
+
+  /** How often a key is kept for others than the nodes of a workflow. */
+  of(key: string, workflow: string | undefined): number {
+    const own = workflow === undefined ? 0 : this.#own.get(workflow)?.get(key) ?? 0;
+    return (this.#all.get(key) ?? 0) - own;
+  }
 }
 
 function usage(table: LockTable): Map<string, number> {
@@ -134,20 +164,20 @@ function usage(table: LockTable): Map<string, number> {
 
 function waitingNews(
   table: LockTable,
-  request: LockRequest,
+  { holder, keys }: LockRequest,
   missing: LockKey,
   used: Map<string, number>,
 ): LockNews {
   const free = Math.max(0, missing.limit - (used.get(missing.key) ?? 0));
   const holders: Record<string, string[]> = {};
-  for (const { key } of request.keys) {
+  for (const { key } of keys) {
     holders[key] = Object.values(table.held)
       .filter((other) => other.keys.some((lock) => lock.key === key))
-      .map(({ holder }) => holderName(holder));
+      .map((other) => holderName(other.holder));
   }
   return {
     type: "waiting",
-    holder: request.holder,
+    holder,
     message: `Waiting for ${missing.key} lock. Lock status: ${free}/${missing.limit}`,
     waiting: missing.key,
     holders,
