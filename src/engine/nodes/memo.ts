@@ -1,4 +1,5 @@
 /** Memoized results. They are looked up before a node begins, and saved when it has succeeded. */
+import { isJsonObject } from "../../base/json.ts";
 import type { ConfigMap, Outputs, Template } from "../../spec/manifest.ts";
 import { configMapTypeLabel } from "../../spec/naming.ts";
 import { emit } from "../change.ts";
@@ -72,13 +73,29 @@ function storedEntry(
   return foreignArtifact(turn, entry.outputs?.artifacts) === undefined ? entry : undefined;
 }
 
+/** Undefined for a text that is no entry: its result is made anew, and replaces it. */
 function readEntry(text: string | undefined): MemoEntry | undefined {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text) as MemoEntry;
+    const entry: unknown = JSON.parse(text);
+    return isJsonObject(entry) && isOutputs(entry["outputs"]) ? entry : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Users may write entries themselves, so they are looked at before they become those of a node. */
+function isOutputs(value: unknown): value is Outputs | null | undefined {
+  if (value === undefined || value === null) return true;
+  if (!isJsonObject(value)) return false;
+  const { parameters = [], artifacts = [], result = "", exitCode = "" } = value;
+  return [parameters, artifacts].every(isNamedList) &&
+    [result, exitCode].every((text) => typeof text === "string");
+}
+
+function isNamedList(value: unknown): boolean {
+  return Array.isArray(value) &&
+    value.every((one) => isJsonObject(one) && typeof one["name"] === "string");
 }
 
 function maxAgeOf(maxAge: string | undefined): number {
@@ -87,8 +104,10 @@ function maxAgeOf(maxAge: string | undefined): number {
 }
 
 function isTooOld(turn: Turn, entry: MemoEntry, maxAgeMs: number): boolean {
-  return maxAgeMs !== Infinity &&
-    turn.env.now >= Date.parse(entry.creationTimestamp ?? "") + maxAgeMs;
+  if (maxAgeMs === Infinity) return false;
+  // An entry of no time is older than any age.
+  const created = Date.parse(entry.creationTimestamp ?? "");
+  return Number.isNaN(created) || turn.env.now >= created + maxAgeMs;
 }
 
 /** Saves the outputs of a node that has succeeded after a miss. */
