@@ -232,3 +232,16 @@ templates:
     });
   },
 );
+
+test.each([0, -1])("a parallelism of %s sets no limit to a template", (limit) => {
+  const loop = "[[{ name: a, template: work, withItems: [1, 2, 3] }]]";
+  const { status } = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - { name: main, parallelism: ${limit}, steps: ${loop} }
+  - { name: work, container: { image: x } }`,
+    5,
+  ).view("w");
+  expect(status).toMatchObject({ phase: "Succeeded", progress: "3/3" });
+});

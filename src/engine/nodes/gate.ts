@@ -37,14 +37,20 @@ export function isGateOpen(
     if (!isAnyAtWork(turn, boundary)) wake(runtime, boundary);
     return false;
   }
-  const { parallelism } = frameOf(turn, boundary).template;
-  if (parallelism === undefined) return true;
-  const isFull = memoryOf(boundary)[counted] >= parallelism && !isRefused(turn, asker);
+  const limit = limitOf(turn, boundary);
+  if (limit === Infinity) return true;
+  const isFull = memoryOf(boundary)[counted] >= limit && !isRefused(turn, asker);
   if (isFull || !isServed(turn, waiter)) {
     setId(runtime.gatedIn ??= new Map(), boundary.id, waiter, true);
     return false;
   }
   return true;
+}
+
+/** How many children of a boundary may be active. As in the reference, 0 sets no limit to a template, but lets no workflow begin. */
+function limitOf(turn: Turn, boundary: NodeRecord): number {
+  const { parallelism = 0 } = frameOf(turn, boundary).template;
+  return parallelism > 0 ? parallelism : Infinity;
 }
 
 export const FAIL_FAST_TEXT = "template has failed or errored children and failFast enabled";
@@ -101,9 +107,8 @@ export function isNext(turn: Turn, node: NodeRecord): boolean {
   const { gated, gatedIn, serving } = turn.state.runtime;
   if (serving === node.id || isWorkflowFull(turn)) return false;
   if (gated?.has(node.id) === true) return true;
-  const { parallelism } = frameOf(turn, node).template;
-  return gatedIn?.get(node.id)?.has(node.id) === true && parallelism !== undefined &&
-    memoryOf(node).activeChildren < parallelism;
+  return gatedIn?.get(node.id)?.has(node.id) === true &&
+    memoryOf(node).activeChildren < limitOf(turn, node);
 }
 
 /** Serves the first waiter in the order of the tree that now has a place, unless it was tried. False when there is none. */
@@ -140,7 +145,7 @@ function firstGated(
       gatedIn?.delete(id);
       continue;
     }
-    const limit = frameOf(turn, boundary).template.parallelism ?? Infinity;
+    const limit = limitOf(turn, boundary);
     const count = memoryOf(boundary);
     if (Math.min(count.activeChildren, count.activePods) >= limit && !areAllServed) continue;
     // A further attempt is no new child, so only active pods count for it.
