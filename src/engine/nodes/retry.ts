@@ -1,5 +1,6 @@
 /** Retry nodes: one attempt after another until one succeeds or the strategy gives up. */
 import type { RetryStrategy } from "../../spec/manifest.ts";
+import { nodeByName } from "../tree.ts";
 import { attemptCall, callOf, workOf } from "../scope/call.ts";
 import { change, end, setTimer } from "../change.ts";
 import { isTrue, scopeOf } from "../scope/expressions.ts";
@@ -40,6 +41,9 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     return;
   }
   try {
+    if (last.isErrored === true && !retriesFaults(turn, node)) {
+      return failNode(turn, node, last.message ?? "");
+    }
     const verdict = decide(turn, node, last);
     if (verdict.type === "retry") begin(turn, node, attemptCount(node), verdict.deadline);
     else if (verdict.type === "give-up") finish(turn, node, last, last.phase, verdict.message);
@@ -66,13 +70,21 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
     return;
   }
   if (node.message !== undefined) change(turn, node, { message: undefined });
+  const call = attemptCall(callOf(turn, node), node, index);
   try {
     checkTurn(turn);
-    startAttempt(turn, node, attemptCall(callOf(turn, node), node, index), deadline);
+    startAttempt(turn, node, call, deadline);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    failNode(turn, node, error.message);
+    // An attempt that has a node already ends with the reason, and is then looked at like any other.
+    failNode(turn, nodeByName(turn, call.name) ?? node, error.message);
   }
+}
+
+/** Tells whether a further attempt may follow one that could not be carried out. Only policies that name errors allow it. */
+function retriesFaults(turn: Turn, node: NodeRecord): boolean {
+  const { retryPolicy } = retryStrategyOf(turn, workOf(turn, node).template) ?? {};
+  return retryPolicy === "Always" || retryPolicy === "OnError";
 }
 
 /**
@@ -116,7 +128,8 @@ function decide(
     );
   }
   const strategy = retryStrategyOf(turn, workOf(turn, node).template) ?? {};
-  const limit = strategy.limit === undefined ? undefined : integer(strategy.limit);
+  // A limit that is no number matters only where it is needed.
+  const isLeft = () => strategy.limit === undefined || attempts <= integer(strategy.limit);
   const attempts = attemptCount(node);
   const first = firstAttempt(node) ?? last;
   const backoff = waitOf(strategy, attempts, first, last);
@@ -127,8 +140,7 @@ function decide(
         return giveUp("Backoff would exceed max duration limit");
       }
     }
-    const isLeft = limit === undefined || attempts <= limit;
-    if (turn.env.now < backoff.until && isLeft) {
+    if (turn.env.now < backoff.until && isLeft()) {
       return {
         type: "wait",
         until: backoff.until,
@@ -137,7 +149,7 @@ function decide(
     }
   }
   if (!isRetried(strategy, last)) return giveUp(last.message);
-  if (limit !== undefined && attempts > limit) return giveUp("No more retries left");
+  if (!isLeft()) return giveUp("No more retries left");
   const { expression } = strategy;
   if (
     expression !== undefined && expression !== "" && !holds(turn, expression, attempts, last)

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { simulateWorkflow } from "../../../test/support/simulated_workflow.ts";
+
+/** Name, phase and message of the nodes of a step that has retries and this template. */
+function retried(strategy: string, template: string) {
+  const { status } = simulateWorkflow(
+    `
+entrypoint: main
+arguments: { parameters: [{ name: odd, value: odd }] }
+templates:
+  - { name: main, steps: [[{ name: a, template: work }]] }
+  - { name: work, retryStrategy: ${strategy}, ${template} }
+  - { name: leaf, container: { image: x } }`,
+    10,
+  ).view("w");
+  const nodes = Object.values(status?.nodes ?? {}).filter(({ name }) => name.startsWith("w[0].a"));
+  return nodes.map(({ displayName, phase, message }) => [displayName, phase, message].join(": "));
+}
+
+const WAIT = "suspend: { duration: odd }";
+const FAULT = 'unable to parse odd as a duration: time: invalid duration "odd"';
+
+test("an attempt that cannot begin shows why, and is the last one", () => {
+  expect(retried("{ limit: 2 }", WAIT)).toEqual([
+    `a: Error: ${FAULT}`,
+    `a(0): Error: ${FAULT}`,
+  ]);
+});
+
+test.each(["Always", "OnError"])("it is repeated with the policy %s", (policy) => {
+  expect(retried(`{ limit: 1, retryPolicy: ${policy} }`, WAIT)).toEqual([
+    "a: Error: No more retries left",
+    `a(0): Error: ${FAULT}`,
+    `a(1): Error: ${FAULT}`,
+  ]);
+});
+
+test("the same holds for an attempt whose outputs have errors", () => {
+  const outputs = `outputs: { parameters: [{ name: o, valueFrom: { expression: "asInt('no')" } }] }`;
+  const steps = `steps: [[{ name: q, template: leaf }]], ${outputs}`;
+  const [node, attempt, ...others] = retried("{ limit: 2 }", steps);
+  expect(node).toMatch(/^a: Error: invalid operation/);
+  expect(attempt).toBe(node?.replace("a:", "a(0):"));
+  expect(others.filter((text) => text.startsWith("a("))).toEqual([]);
+});
+
+test("a limit that is no number does not hide why an attempt is the last one", () => {
+  const dag = `dag: { tasks: [{ name: q, template: leaf, when: "a b == c" }] }`;
+  expect(retried(`{ limit: "{{workflow.parameters.odd}}" }`, dag)[0]).toBe("a: Error: ");
+});
