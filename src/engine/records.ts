@@ -111,7 +111,7 @@ export interface NodeRecord {
   isImported?: boolean | undefined;
   /** A Steps or DAG node of a copied tree that has begun. It stays pending until it ends. */
   hasBegun?: boolean | undefined;
-  /** Part of an exit handler or hook: survives a stop and the deadline of the workflow. */
+  /** Part of an exit handler: survives a stop and the deadline of the workflow. */
   isExit?: boolean | undefined;
   /** What a callback has done to this suspend node. */
   callback?: CallbackNote | undefined;

@@ -100,3 +100,29 @@ templates:
     expect(started).toEqual(["late", "loop(0:a)", "loop(1:b)", "early.hooks.run"]);
   },
 );
+
+/** A step whose hook hangs, with an exit handler. */
+const HUNG = `
+entrypoint: main
+onExit: leaf
+templates:
+  - name: main
+    steps: [[{ name: a, template: leaf, hooks: {
+      hung: { template: leaf, expression: 'steps.a.status == "Succeeded"' } } }]]
+  - { name: leaf, container: { image: x } }`;
+
+test.each([
+  ["a stop", "", { type: "stop" }, "workflow shutdown with strategy:  Stop"],
+  ["the deadline", "activeDeadlineSeconds: 5", undefined, "Step exceeded its deadline"],
+] as const)("%s ends a hook, but not the exit handler", (_, deadline, request, message) => {
+  const rules = [{ node: "hung", outcome: "Hang" as const }];
+  const simulation = simulateWorkflow(`${deadline}${HUNG}`, 4, { rules });
+  if (request !== undefined) simulation.control("w", request);
+  passTime(simulation, 8);
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  const hook = Object.values(nodes).find(({ displayName }) => displayName === "a.hooks.hung");
+  expect(hook).toMatchObject({ phase: "Failed", message });
+  const exit = Object.values(nodes).find(({ displayName }) => displayName === "w.onExit");
+  expect(exit?.phase).toBe("Succeeded");
+  expect(phase).not.toBe("Running");
+});

@@ -18,7 +18,7 @@ export interface Asker {
   waiter: string;
   /** Bounded by the parallelism of the boundary: for a further attempt, which is no new child, active pods only. */
   counted?: "activeChildren" | "activePods";
-  /** Part of an exit handler or hook. */
+  /** Part of an exit handler. */
   isExit?: boolean | undefined;
 }
 

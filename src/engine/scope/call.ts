@@ -41,7 +41,7 @@ export interface Call {
   flag: { hooked?: boolean; retried?: boolean } | undefined;
   parents: string[] | undefined;
   after: string[] | undefined;
-  /** Part of an exit handler or hook: it continues after a stop. */
+  /** Part of an exit handler: it continues after a stop. Other hooks do not. */
   isExit: boolean;
   /** `workflow.status` and `workflow.failures` may be used. */
   hasEnd: boolean;
@@ -145,7 +145,7 @@ export function hookCall(
     flag: { hooked: true },
     parents: [member.id],
     after: undefined,
-    isExit: true,
+    isExit: hook === "exit" || boundary.isExit === true,
     hasEnd: frame.hasEnd,
   };
 }
@@ -164,11 +164,12 @@ export function hookArguments(
 /** Call of a hook of the workflow. */
 export function workflowHookCall(turn: Turn, hook: string, holder: LifecycleHook): Call {
   const call = outermostCall(turn, "hook", holder);
-  if (hook !== "exit") call.parents = [call.name];
+  call.isExit = hook === "exit";
+  if (!call.isExit) call.parents = [call.name];
   call.name = hookName(call.name, hook);
   call.hook = hook;
   call.flag = { hooked: true };
-  call.isExit = call.hasEnd = true;
+  call.hasEnd = true;
   return call;
 }
 

@@ -22,7 +22,7 @@ export function refuseStart(
   return true;
 }
 
-/** Why pods do not start any more; undefined while they do. @param isExit part of an exit handler or hook */
+/** Why pods do not start any more; undefined while they do. @param isExit part of an exit handler */
 export function refusal(turn: Turn, isExit: boolean): StopReason | undefined {
   return isExit && turn.state.specs.spec.shutdown !== "Terminate" ? undefined : stopReason(turn);
 }
