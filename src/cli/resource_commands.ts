@@ -122,12 +122,14 @@ async function remove(
     : (await listAll(context, resource, context.namespace)).map((item) =>
       String(metadataOf(item)["name"])
     );
+  const { dependents } = resource;
+  const addition = dependents === "" ? "" : `; ${dependents} are deleted with it`;
   for (const name of chosen) {
     try {
       await context.client.call(resource.remove, {
         params: { namespace: context.namespace, name },
       });
-      print(`${resource.kind} '${name}' deleted`);
+      print(`${resource.kind} '${name}' deleted${addition}`);
     } catch (error) {
       if (!isNotFound(error) || !options.ignoreNotFound) throw error;
       print(`${resource.kind} '${name}' not found`);
@@ -210,7 +212,8 @@ function addList(group: Command, word: ResourceWord): void {
 
 function addDelete(group: Command, word: ResourceWord): void {
   const resource = RESOURCES[word];
-  group.command("delete [names...]").description(`delete ${resource.words}s`)
+  const addition = resource.dependents === "" ? "" : `, each with ${resource.dependents}`;
+  group.command("delete [names...]").description(`delete ${resource.words}s${addition}`)
     .option("--all", `every one${resource.namespaced ? " of the namespace" : ""}`)
     .option("--ignore-not-found", "succeed even if one does not exist")
     .addHelpText(...example(`sluice ${word} delete nightly`))

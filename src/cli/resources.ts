@@ -5,7 +5,10 @@ import type { Input } from "../client/client.ts";
 import { type Context, isNotFound } from "./context.ts";
 import { metadataOf } from "./manifests.ts";
 
-/** The operations of each kind, and the member of create and update bodies that holds the object. */
+/**
+ * The operations of each kind, the member of create and update bodies that holds the object, and what is deleted with the
+ * object.
+ */
 export const RESOURCES = {
   template: {
     kind: "WorkflowTemplate",
@@ -18,6 +21,7 @@ export const RESOURCES = {
     list: "WorkflowTemplateService_ListWorkflowTemplates",
     remove: "WorkflowTemplateService_DeleteWorkflowTemplate",
     lint: "WorkflowTemplateService_LintWorkflowTemplate",
+    dependents: "",
   },
   "cluster-template": {
     kind: "ClusterWorkflowTemplate",
@@ -30,6 +34,7 @@ export const RESOURCES = {
     list: "ClusterWorkflowTemplateService_ListClusterWorkflowTemplates",
     remove: "ClusterWorkflowTemplateService_DeleteClusterWorkflowTemplate",
     lint: "ClusterWorkflowTemplateService_LintClusterWorkflowTemplate",
+    dependents: "",
   },
   cron: {
     kind: "CronWorkflow",
@@ -42,6 +47,7 @@ export const RESOURCES = {
     list: "CronWorkflowService_ListCronWorkflows",
     remove: "CronWorkflowService_DeleteCronWorkflow",
     lint: "CronWorkflowService_LintCronWorkflow",
+    dependents: "its workflows",
   },
   binding: {
     kind: "WorkflowEventBinding",
@@ -54,6 +60,7 @@ export const RESOURCES = {
     list: "EventService_ListWorkflowEventBindings",
     remove: "EventService_DeleteWorkflowEventBinding",
     lint: "EventService_LintWorkflowEventBinding",
+    dependents: "",
   },
   subscription: {
     kind: "Subscription",
@@ -66,6 +73,7 @@ export const RESOURCES = {
     list: "SubscriptionService_ListSubscriptions",
     remove: "SubscriptionService_DeleteSubscription",
     lint: "SubscriptionService_LintSubscription",
+    dependents: "",
   },
 } as const;
 

@@ -281,7 +281,7 @@ describe("cron workflows", () => {
     const again = await sluice("cron", "backfill", "nightly", ...times);
     expect(again).toMatchObject({ status: 1, err: expect.stringContaining("already exists") });
     expect((await sluice("cron", "delete", "nightly")).out).toBe(
-      "CronWorkflow 'nightly' deleted\n",
+      "CronWorkflow 'nightly' deleted; its workflows are deleted with it\n",
     );
   });
 });
