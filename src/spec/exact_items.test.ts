@@ -35,6 +35,11 @@ test.each([
   ]);
 });
 
+test("an integer beyond 2^53 that loses nothing stays a number", () => {
+  const json = '{"withItems": [9007199254740992, {"id": 1234567890123456800}]}';
+  expect(withExactItems(JSON.parse(json), json)).toEqual(JSON.parse(json));
+});
+
 test("digits in a text are left alone, and so are numbers that are not whole", () => {
   const item = String
     .raw`"a\\\" 1234567890123456789", "b\\\\", 1234567890123456789, 0.1234567890123456789`;

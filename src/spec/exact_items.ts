@@ -1,6 +1,6 @@
 /**
  * Items of loops keep the digits of their integers. A number holds integers exactly only up to 2^53, and the reference those of
- * 64 bits; a larger one becomes a text, which a tag writes in the same way.
+ * 64 bits; one that would lose digits becomes a text, which a tag writes in the same way.
  */
 import { isJsonObject } from "../base/json.ts";
 
@@ -93,7 +93,7 @@ function settled(value: unknown, isItem: boolean): unknown {
 
 function settledInteger(digits: string, isItem: boolean): number | string {
   const number = Number(digits);
-  return isItem && !Number.isSafeInteger(number) && hasInt64(digits) ? digits : number;
+  return isItem && String(number) !== digits && hasInt64(digits) ? digits : number;
 }
 
 /** Largest and smallest integer of 64 bits. */

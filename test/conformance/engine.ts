@@ -8,6 +8,7 @@ import process from "node:process";
 import type { ControlRequest } from "../../src/engine/command.ts";
 import { Simulation, SIMULATION_NAMESPACE } from "../../src/simulation/simulation.ts";
 import type { TaskRule } from "../../src/simulation/task_rule.ts";
+import { withExactItems } from "../../src/spec/exact_items.ts";
 import type { ManifestKind, NodeStatus, Workflow } from "../../src/spec/manifest.ts";
 import { decodeManifest, isKind } from "../../src/spec/schema/decode_manifest.ts";
 import { validateWorkflow } from "../../src/spec/validation/validate.ts";
@@ -334,7 +335,8 @@ export function run(dir: string): Promise<ConformanceResult> {
   let passed = 0;
   let total = 0;
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".json")).sort()) {
-    const scenario = JSON.parse(readFileSync(join(folder, file), "utf8")) as Scenario;
+    const text = readFileSync(join(folder, file), "utf8");
+    const scenario = withExactItems(JSON.parse(text) as Scenario, text);
     if (only !== undefined && !new RegExp(only).test(scenario.name)) continue;
     const isQuirk = (scenario.quirk?.length ?? 0) > 0;
     let found: string[];
