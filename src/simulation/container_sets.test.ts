@@ -15,3 +15,22 @@ templates:
   const parents = nodes.filter(({ children }) => children?.includes(next?.id ?? "") === true);
   expect(parents.map(({ name }) => name).sort()).toEqual(["w.s.main", "w.s.onExit.main"]);
 });
+
+test("a pod that has an error says nothing about its containers, which ended with their exit codes", () => {
+  const spec = `
+entrypoint: main
+templates: [{ name: main, containerSet: { containers: [{ name: one, image: x }, { name: main, image: x }] } }]`;
+  const phasesWith = (exitCode: number) => {
+    const rules = [{ node: ".", outcome: "Error" as const, exitCode }];
+    const { status } = simulateWorkflow(spec, 5, { rules }).view("w");
+    return Object.values(status?.nodes ?? {}).map(({ name, phase, message }) =>
+      [name, phase, message].join(" ").trim()
+    );
+  };
+  expect(phasesWith(0)).toEqual([
+    "w Error wait: Error (exit code 1)",
+    "w.one Succeeded",
+    "w.main Succeeded",
+  ]);
+  expect(phasesWith(3)[1]).toBe("w.one Failed one: Error (exit code 3):");
+});

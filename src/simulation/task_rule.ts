@@ -91,14 +91,19 @@ export function taskOutcome(
       ...(hasMain ? { exitCode } : {}),
     },
     ...(containers === undefined ? {} : {
-      containers: Object.fromEntries(containers.map(({ name }) => [name ?? "", {
-        phase,
-        ...(phase === "Succeeded"
-          ? {}
-          : { message: `${name ?? ""}: Error (exit code ${exitCode}): ` }),
-      }])),
+      containers: Object.fromEntries(
+        containers.map(({ name = "" }) => [name, containerOutcome(name, phase, exitCode)]),
+      ),
     }),
   };
+}
+
+/** What becomes of a container of a set. When the pod as a whole has an error, it has still ended with its exit code. */
+function containerOutcome(name: string, phase: TaskOutcome["phase"], exitCode: string) {
+  const hasFailed = phase === "Failed" || (phase === "Error" && exitCode !== "0");
+  return hasFailed
+    ? { phase: "Failed" as const, message: `${name}: Error (exit code ${exitCode}): ` }
+    : { phase: "Succeeded" as const };
 }
 
 function failureText(
