@@ -111,10 +111,12 @@ templates:
       hung: { template: leaf, expression: 'steps.a.status == "Succeeded"' } } }]]
   - { name: leaf, container: { image: x } }`;
 
-test.each([
-  ["a stop", "", { type: "stop" }, "workflow shutdown with strategy:  Stop"],
-  ["the deadline", "activeDeadlineSeconds: 5", undefined, "Step exceeded its deadline"],
-] as const)("%s ends a hook, but not the exit handler", (_, deadline, request, message) => {
+test.each(
+  [
+    ["a stop", "", { type: "stop" }, "workflow shutdown with strategy:  Stop"],
+    ["the deadline", "activeDeadlineSeconds: 5", undefined, "Step exceeded its deadline"],
+  ] as const,
+)("%s ends a hook, but not the exit handler", (_, deadline, request, message) => {
   const rules = [{ node: "hung", outcome: "Hang" as const }];
   const simulation = simulateWorkflow(`${deadline}${HUNG}`, 4, { rules });
   if (request !== undefined) simulation.control("w", request);

@@ -36,7 +36,8 @@ test.each(["Always", "OnError"])("it is repeated with the policy %s", (policy) =
 });
 
 test("the same holds for an attempt whose outputs have errors", () => {
-  const outputs = `outputs: { parameters: [{ name: o, valueFrom: { expression: "asInt('no')" } }] }`;
+  const outputs =
+    `outputs: { parameters: [{ name: o, valueFrom: { expression: "asInt('no')" } }] }`;
   const steps = `steps: [[{ name: q, template: leaf }]], ${outputs}`;
   const [node, attempt, ...others] = retried("{ limit: 2 }", steps);
   expect(node).toMatch(/^a: Error: invalid operation/);
