@@ -198,13 +198,17 @@ export class LocalExecutor implements Executor {
   /** Sees through what an earlier server was ending. */
   #recover(): Promise<void> {
     this.#recovered ??= (async () => {
-      await this.#scratch.ready();
+      await this.#scratch.make();
       for (const folder of await this.#scratch.cancelling()) {
         const graceMs = Math.max(0, await folder.killAt() - this.#clock.now());
         // Its mark stays when that fails: the next server tries again.
         void this.#end(folder, graceMs).catch(() => {});
       }
-    })();
+    })().catch((error) => {
+      // The next task tries again.
+      this.#recovered = undefined;
+      throw error;
+    });
     return this.#recovered;
   }
 

@@ -220,6 +220,14 @@ test("a cancellation that a crash cut short is seen through by the next server",
   expect(reports.facts.map((fact) => fact.type)).toEqual(["task-started"]);
 });
 
+test("a folder that can't be made ends a task, not those that come when it can", async () => {
+  const on = executor();
+  await writeFile(join(dir, "state"), "in the way");
+  expect(await run(shellTask("a", "true"), on)).toMatchObject({ phase: "Error" });
+  await rm(join(dir, "state"));
+  expect(await run(shellTask("b", "true"), on)).toMatchObject({ phase: "Succeeded" });
+});
+
 test("env takes ConfigMaps and Secrets, and hands over names that no shell knows", async () => {
   const template = {
     container: {

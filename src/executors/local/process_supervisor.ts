@@ -5,8 +5,8 @@
  * folder in its command line, so an id that the system gave to another one is never mistaken for it.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { readFileSync, watch } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFileSync, watch, writeFileSync } from "node:fs";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { systemClock } from "../../platform/clock.ts";
@@ -124,7 +124,7 @@ export class ProcessSupervisor {
         const adopted = { dir, pid, settle };
         this.#adopted.add(adopted);
         await this.#check(adopted);
-        if (this.#adopted.size > 0) await this.#watchAdopted();
+        if (this.#adopted.size > 0) this.#watchAdopted();
       })();
     });
   }
@@ -138,16 +138,13 @@ export class ProcessSupervisor {
     if (this.#adopted.size === 0) this.#stopWatching?.();
   }
 
-  async #watchAdopted(): Promise<void> {
+  /** Looks at the adopted when the bell rings, and every now and then. */
+  #watchAdopted(): void {
     if (this.#stopWatching !== undefined || this.#closed) return;
-    this.#stopWatching = () => {};
-    await writeFile(this.#bell, "", { flag: "a" });
     const look = () => {
       for (const adopted of this.#adopted) void this.#check(adopted);
     };
-    const watcher = watch(this.#bell, look);
-    watcher.on("error", () => watcher.close());
-    watcher.unref?.();
+    const stopHearing = this.#hearBell(look);
     let cancel: () => void = () => {};
     const again = () => {
       look();
@@ -155,10 +152,23 @@ export class ProcessSupervisor {
     };
     cancel = this.#clock.after(CHECK_MS, again);
     this.#stopWatching = () => {
-      watcher.close();
+      stopHearing();
       cancel();
       this.#stopWatching = undefined;
     };
+  }
+
+  #hearBell(look: () => void): () => void {
+    try {
+      writeFileSync(this.#bell, "", { flag: "a" });
+      const watcher = watch(this.#bell, look);
+      watcher.on("error", () => watcher.close());
+      watcher.unref?.();
+      return () => watcher.close();
+    } catch {
+      // The disk is full, or too many files are watched: ends are seen a little later.
+      return () => {};
+    }
   }
 
   /** Sends a signal to the group of the run in a folder; false when it is not alive. */
@@ -181,13 +191,17 @@ export class ProcessSupervisor {
   }
 }
 
-/** The exit code in a folder; undefined until it is written completely. */
+/** The exit code in a folder; undefined until it is written completely, and when the folder is removed meanwhile. */
 async function readExit(dir: string): Promise<ProcessExit | undefined> {
   const path = join(dir, "exit");
-  const text = await readFile(path, "utf8").catch(() => "");
-  if (!/^\d+\n$/.test(text)) return undefined;
-  const [exit, started] = await Promise.all([stat(path), stat(join(dir, "started"))]);
-  return { code: Number(text), startedAt: started.mtimeMs, finishedAt: exit.mtimeMs };
+  try {
+    const text = await readFile(path, "utf8");
+    if (!/^\d+\n$/.test(text)) return undefined;
+    const [exit, started] = await Promise.all([stat(path), stat(join(dir, "started"))]);
+    return { code: Number(text), startedAt: started.mtimeMs, finishedAt: exit.mtimeMs };
+  } catch {
+    return undefined;
+  }
 }
 
 /** True when a run in the folder was started and is alive. */

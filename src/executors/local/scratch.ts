@@ -21,33 +21,29 @@ export function safeTaskName(taskId: string): string {
 /** The folder of all tasks of one executor. */
 export class Scratch {
   readonly dir: string;
-  #ready: Promise<void> | undefined;
+  /** What {@link dir} leads to. */
+  readonly #target: string;
 
   /** @param dir Made when first used. A path that a shell would split is used through a link in the temp folder. */
   constructor(dir: string) {
-    const full = resolve(dir);
-    this.dir = /^[\w./@%+=:-]+$/.test(full)
-      ? full
-      : join(tmpdir(), `sluice-${createHash("sha256").update(full).digest("hex").slice(0, 16)}`);
-    this.#make = async () => {
-      await mkdir(full, { recursive: true });
-      if (full !== this.dir) {
-        await symlink(full, this.dir).catch((fault: NodeJS.ErrnoException) => {
-          if (fault.code !== "EEXIST") throw fault;
-        });
-      }
-      for (const name of ["tasks", "cancelling", "claims"]) {
-        await mkdir(join(this.dir, name), { recursive: true });
-      }
-    };
+    this.#target = resolve(dir);
+    this.dir = /^[\w./@%+=:-]+$/.test(this.#target) ? this.#target : join(
+      tmpdir(),
+      `sluice-${createHash("sha256").update(this.#target).digest("hex").slice(0, 16)}`,
+    );
   }
 
-  readonly #make: () => Promise<void>;
-
-  /** Makes the folders once. */
-  ready(): Promise<void> {
-    this.#ready ??= this.#make();
-    return this.#ready;
+  /** Makes the folders. */
+  async make(): Promise<void> {
+    await mkdir(this.#target, { recursive: true });
+    if (this.#target !== this.dir) {
+      await symlink(this.#target, this.dir).catch((fault: NodeJS.ErrnoException) => {
+        if (fault.code !== "EEXIST") throw fault;
+      });
+    }
+    for (const name of ["tasks", "cancelling", "claims"]) {
+      await mkdir(join(this.dir, name), { recursive: true });
+    }
   }
 
   task(taskId: string): TaskFolder {

@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../platform/clock.ts";
+import { ProcessSupervisor } from "./process_supervisor.ts";
+
+test("the end of an adopted process is seen where its bell can't be watched", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "sluice-supervisor-"));
+  const run = join(dir, "run");
+  // As where the disk is full, or too many files are watched.
+  const bell = join(dir, "missing", "bell");
+  const launch = { dir: run, argv: ["sleep", "0.2"], cwd: dir, env: {} };
+  const [first, second] = [bell, bell].map((file) => new ProcessSupervisor(file, systemClock));
+  try {
+    await first?.launch(launch);
+    const adopted = await second?.launch(launch);
+    expect(await adopted?.ended).toMatchObject({ code: 0 });
+  } finally {
+    first?.close();
+    second?.close();
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
