@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { ManualClock } from "../../test/support/manual_clock.ts";
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
@@ -124,6 +124,27 @@ test("a large frame is sent in pieces, and takes room until it is read", async (
   }
   expect(sent).toBe(`${text}\n{"result":{"a":1}}\n`);
   expect([isHeld, hold.size]).toEqual([true, 0]);
+});
+
+test("a stream whose client takes nothing is cut off, too, when its source has the room", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const hold = new Hold(large);
+  const ended: string[] = [];
+  streamResponse(
+    (async function* () {
+      await hold.enter(2 ** 25);
+      // Only a little is shown of what was read.
+      yield { a: 1 };
+      yield { a: 2 };
+    })(),
+    { framing: "ndjson", clock, hold, onEnd: () => ended.push("end"), onError() {} },
+  );
+  await vi.waitFor(() => expect(hold.size).toBeGreaterThan(0));
+  const waiting = new Hold(large).enter(2 ** 20);
+  await clock.advance(10_000);
+  await waiting;
+  expect(ended).toEqual(["end"]);
 });
 
 test("a stream whose client takes nothing of a large frame is cut off when others need its room", async () => {

@@ -137,7 +137,7 @@ export function streamResponse(
         }
         const frames = [next.value].flat().map((one) => frameOf(one, projection));
         const size = frames.reduce((sum, { text }) => sum + text.length, 0);
-        if (size <= SMALL_READ) {
+        if (size <= SMALL_READ && !large.hasRoom) {
           return controller.enqueue(joined(frames.map((frame) => frame.bytes(framing))));
         }
         await large.send(frames, size, (reason) => {
@@ -174,7 +174,10 @@ function startHeartbeat(
   return () => cancel();
 }
 
-/** Large frames on their way, in pieces: only so it is seen how far a client has read. They have room until then. */
+/**
+ * Frames on their way that are large, or made from what is: in pieces, because only so it is seen how far a client has read.
+ * They have room until then.
+ */
 class LargeFrames {
   readonly #framing: Framing;
   readonly #hold: Hold | undefined;
@@ -185,6 +188,11 @@ class LargeFrames {
   constructor(framing: Framing, hold: Hold | undefined) {
     this.#framing = framing;
     this.#hold = hold;
+  }
+
+  /** The source has room for what it has read. */
+  get hasRoom(): boolean {
+    return this.#hold !== undefined && this.#hold.size > 0;
   }
 
   /**
@@ -203,8 +211,8 @@ class LargeFrames {
       await hold?.enter(missing);
       this.#taken = missing;
     }
-    if (hold !== undefined && hold.size > 0) {
-      hold.begin(() => cut(new Error("nothing of the stream was taken while others waited")));
+    if (this.hasRoom) {
+      hold?.begin(() => cut(new Error("nothing of the stream was taken while others waited")));
     }
     this.#rest = shortPieces(frames.map(({ text }) => frameText(text, this.#framing, false)));
   }
