@@ -53,3 +53,8 @@ templates:
   const group = Object.values(nodes).find(({ displayName }) => displayName === "a");
   expect([phase, group?.phase]).toEqual(["Error", "Failed"]);
 });
+
+test("a long chain of tasks that were left out fails with its first task", () => {
+  const chain = Array.from({ length: 3_000 }, (_, i) => task(`t${i}`, i === 0 ? "f" : `t${i - 1}`));
+  expect(phaseOf([task("f"), ...chain].join(", "))).toBe("Failed");
+});

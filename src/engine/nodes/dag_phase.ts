@@ -19,6 +19,7 @@ export function branchPhases(
 ): (task: string) => NodePhase | undefined {
   const known = new Map<string, NodePhase | undefined>();
   let nearest: ((tasks: readonly string[]) => string | undefined) | undefined;
+  const nodeOf = (task: string) => nodeByName(turn, `${boundary.name}.${task}`);
   const phaseOf = (task: string): NodePhase | undefined => {
     if (known.has(task)) return known.get(task);
     known.set(task, undefined);
@@ -27,10 +28,8 @@ export function branchPhases(
     return phase;
   };
   const judge = (task: string): NodePhase | undefined => {
-    const node = nodeByName(turn, `${boundary.name}.${task}`);
-    if (node === undefined || !isFulfilled(node)) return undefined;
-    if (isCompleted(node.phase)) return node.phase;
-    if (node.phase === "Running") return "Succeeded";
+    const node = nodeOf(task);
+    if (!wasLeftOut(node)) return ownPhase(node);
     const failed = new Map<string, NodePhase>();
     for (const name of dependenciesOf(frame, task)) {
       const inherited = inheritedFrom(name);
@@ -42,7 +41,7 @@ export function branchPhases(
     return failed.get(nearest([...failed.keys()]) ?? "") ?? first;
   };
   const inheritedFrom = (task: string): NodePhase => {
-    const node = nodeByName(turn, `${boundary.name}.${task}`);
+    const node = nodeOf(task);
     const last = node === undefined ? [] : outboundOf(turn.state, node);
     // A template that failFast or an error has ended has no last nodes, but a phase.
     if (last.length === 0) return phaseOf(task) ?? "Succeeded";
@@ -59,7 +58,30 @@ export function branchPhases(
     }
     return "Succeeded";
   };
-  return phaseOf;
+  return (target) => {
+    // What a task inherits from comes first: chains can be long, and are not to be a deep recursion.
+    const stack = [target];
+    for (let task = stack.at(-1); task !== undefined; task = stack.at(-1)) {
+      const open = known.has(task) || !wasLeftOut(nodeOf(task))
+        ? []
+        : dependenciesOf(frame, task).filter((name) => !known.has(name));
+      if (open.length > 0) stack.push(...open);
+      else phaseOf(stack.pop() ?? task);
+    }
+    return phaseOf(target);
+  };
+}
+
+/** Tells whether a task was skipped or omitted, so that its phase is that of what came before it. */
+function wasLeftOut(node: NodeRecord | undefined): boolean {
+  return node !== undefined && isFulfilled(node) && !isCompleted(node.phase) &&
+    node.phase !== "Running";
+}
+
+/** The phase of a task that ran or still runs; a daemon that runs has succeeded. */
+function ownPhase(node: NodeRecord | undefined): NodePhase | undefined {
+  if (node === undefined || !isFulfilled(node)) return undefined;
+  return isCompleted(node.phase) ? node.phase : "Succeeded";
 }
 
 function isFailure(phase: NodePhase | undefined): phase is "Failed" | "Error" {
