@@ -273,6 +273,28 @@ test("callers are told when the store stays away, and it goes on by itself after
   expect((await send(host, "w", { type: "add" })).count).toBe(2);
 });
 
+test("a command that a full queue refuses is not done later", async () => {
+  const { clock, store, replica } = world();
+  const gate = Promise.withResolvers<void>();
+  let isShut = false;
+  const host = await replica(
+    "a",
+    (point) => isShut && point === "before-commit" ? gate.promise : undefined,
+  );
+  await send(host, "w", { type: "submit" });
+  isShut = true;
+  const add = () =>
+    send(host, "w", { type: "add" }).then(() => 200, ({ status }: Problem) => status);
+  const first = add();
+  await settle();
+  const others = Array.from({ length: 20_003 }, add);
+  gate.resolve();
+  const statuses = await Promise.all([first, ...others]);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(3);
+  await clock.advance(10_000);
+  expect(await countOf(store, "w")).toBe(20_001);
+});
+
 test("a repeated idempotency key gives the first answer and one effect, across batches and owners", async () => {
   const { store, replica } = world();
   const a = await replica("a");

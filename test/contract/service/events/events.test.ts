@@ -440,6 +440,16 @@ describe("callbacks", () => {
     expect(await phaseOf("hold")).toBe("Succeeded");
   });
 
+  test.each(['""', '"@latest"'])("name their workflow: %s is no name", async (workflow) => {
+    const nodeFieldSelector = '"displayName=hold"';
+    await bind("back", { event: { selector: "true" }, resume: { workflow, nodeFieldSelector } });
+    await submitJob();
+    await resume("displayName=first");
+    const delivery = await ended(dispatchEvent(deps, bindings, await taken({ job: "7" })));
+    expect(delivery.bindings).toMatchObject([{ binding: "back", outcome: "error" }]);
+    expect(await phaseOf("hold")).toBe("Running");
+  });
+
   test("one that comes early waits for its step, and the record tells when it was done", async () => {
     await bind("back", waiting());
     void runWaitingCallbacks(deps, "a", stop.signal);
