@@ -57,7 +57,7 @@ test("only the administrator's namespace has subscriptions about others", () => 
   expect(about(given, {}, "").names).toEqual([]);
 });
 
-test("an expression that fails is told, and costs nobody else his change", () => {
+test("an expression that fails is told, and costs nobody else their change", () => {
   const { names, faults } = about([
     subscription("broken", { workflows: { expression: "workflow.labels.x + 1 > 2" } }),
     subscription("well", {}),

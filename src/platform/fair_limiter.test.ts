@@ -86,7 +86,7 @@ test("who gives up waiting holds no place, and leaves the others in their order"
   expect(limiter.isFull("x")).toBe(false);
 });
 
-test("whatever happens: never more than the limit, nobody over his share, no place is lost", async () => {
+test("whatever happens: never more than the limit, nobody over their share, no place is lost", async () => {
   const step = fc.record({
     act: fc.constantFrom("begin", "begin", "end", "stop"),
     name: fc.constantFrom("a", "b", "c", "d"),

@@ -142,7 +142,7 @@ test("reads of medium size take room too, and those that wait are read again", a
   expect(reads.filter(({ state }) => state.isIn)).toHaveLength(40);
 });
 
-test("who takes nothing of his answer is cut off when others wait for its room, and only then", async () => {
+test("whoever takes nothing of their answer is cut off when others wait for its room, and only then", async () => {
   const clock = new ManualClock();
   const large = new LargeReads(clock);
   const cut: string[] = [];

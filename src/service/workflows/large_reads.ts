@@ -2,7 +2,7 @@
  * Room in memory for what requests read and answer. A workflow of 64 MB takes several times that while it is decoded, shown
  * and sent, and what a client does not read stays in memory, so a few clients could use up the heap. Each request that reads
  * or answers much takes room for it, and holds it until its answer is sent; the others wait. Meanwhile, whoever takes nothing
- * of his answer is cut off. Small reads and answers never wait and cost nothing here.
+ * of their answer is cut off. Small reads and answers never wait and cost nothing here.
  */
 import { Chain, type Link } from "../../base/chain.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
@@ -27,7 +27,7 @@ const READS = 48;
 const PAGES = 8;
 /** How long a request waits for room, ms. */
 const PATIENCE_MS = 30_000;
-/** Who takes nothing of his answer for so long is cut off if others wait for room, ms. */
+/** Whoever takes nothing of their answer for so long is cut off if others wait for room, ms. */
 const STALE_MS = 5_000;
 
 /** An answer on its way. */
