@@ -15,7 +15,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { removeInside } from "../../platform/files/inside.ts";
 import { type Place, trustedPlace } from "../../platform/files/place.ts";
 import { createArguments, SCRIPT_PATH, splitVariables } from "./container_arguments.ts";
-import { ContainerCli, findContainerProgram, isOver } from "./container_cli.ts";
+import { ContainerCli, findContainerProgram, isOver, lastLine } from "./container_cli.ts";
 import type { ContainerFacts } from "./container_cli.ts";
 import { containerRefusal, parseContainerAllow } from "./container_rules.ts";
 import type { ContainerAllow } from "./container_rules.ts";
@@ -103,9 +103,13 @@ class ContainerRuntime implements LocalRuntime {
     const name = containerName(launch.folder, dir);
     const kept = await readEnd(dir);
     if (kept !== undefined) return this.#running(launch, name, Promise.resolve(kept), "");
-    let [facts] = await this.#cli.inspect([name]);
-    // It was started and is gone, and its end was not written: it has vanished.
-    if (facts === undefined && await exists(join(dir, "started"))) {
+    const isStarted = await exists(join(dir, "started"));
+    let [facts] = await this.#cli.inspect([name]).catch((error) => {
+      if (isStarted) return [];
+      throw error;
+    });
+    // It was started, and is gone or can't be asked about now: what waits for its end sees which.
+    if (facts === undefined && isStarted) {
       return this.#running(launch, name, this.#endOf(dir, name), "");
     }
     if (facts === undefined) {
@@ -302,8 +306,4 @@ async function readEnd(dir: string): Promise<ContainerEnd | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function lastLine(text: string): string {
-  return text.split("\n").at(-1)?.replace(/^Error:\s*/, "") ?? "";
 }

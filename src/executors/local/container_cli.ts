@@ -190,10 +190,16 @@ export class ContainerCli {
     });
   }
 
-  /** Facts of the containers that exist, in no order. */
+  /**
+   * Facts of the containers that exist, in no order.
+   * @throws {Error} the program can't tell, for example because its daemon is being started again
+   */
   async inspect(names: readonly string[]): Promise<ContainerFacts[]> {
     if (names.length === 0) return [];
-    const { stdout } = await this.run(["container", "inspect", ...names]);
+    const { code, stdout, stderr } = await this.run(["container", "inspect", ...names]);
+    if (code !== 0 && !/no such (container|object)/i.test(stderr)) {
+      throw new Error(lastLine(stderr) || `${this.program} ended with ${code}`);
+    }
     const text = stdout.toString();
     const end = text.lastIndexOf("]");
     if (end < 0) return [];
@@ -279,6 +285,11 @@ export class ContainerCli {
 /** True when the container has run and ended. */
 export function isOver({ status }: ContainerFacts): boolean {
   return status === "exited" || status === "stopped" || status === "dead";
+}
+
+/** The last line of what a program says. */
+export function lastLine(text: string): string {
+  return text.split("\n").at(-1)?.replace(/^Error:\s*/, "") ?? "";
 }
 
 interface InspectAnswer {

@@ -172,7 +172,8 @@ export class LocalExecutor implements Executor {
       await folder.saveOutcome(outcome).catch(() => {});
     }
     this.#settle(entry, outcome, report);
-    await this.#end(folder, DEFAULT_GRACE_MS);
+    // Its mark stays when that fails: the next server tries again.
+    await this.#end(folder, DEFAULT_GRACE_MS).catch(() => {});
   }
 
   async cancel(taskId: string, graceMs: number): Promise<void> {
