@@ -10,6 +10,7 @@ import {
   UNFINISHED,
   writeInside,
 } from "../platform/files/inside.ts";
+import { isMissing } from "../platform/files/opened_folder.ts";
 import { namesOf, type Place } from "../platform/files/place.ts";
 import { toldToReader } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
@@ -70,7 +71,11 @@ export class FolderObjects implements ObjectStore {
 }
 
 async function* filesBelow(folder: string): AsyncGenerator<string> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
+    // It is gone since. Anything else would make a part of the files pass for all of them.
+    if (isMissing(error)) return [];
+    throw error;
+  });
   // A folder is sorted with the slash that its keys have.
   const key = (entry: typeof entries[number]) => entry.name + (entry.isDirectory() ? "/" : "");
   entries.sort((a, b) => (key(a) < key(b) ? -1 : 1));

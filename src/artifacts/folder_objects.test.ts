@@ -1,0 +1,41 @@
+import type { PathLike } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FolderObjects } from "./folder_objects.ts";
+
+/** What reading the folder `b` fails with. */
+let fault: string | undefined;
+
+vi.mock("node:fs/promises", async (load) => {
+  const real = await load<typeof import("node:fs/promises")>();
+  return {
+    ...real,
+    readdir: (path: PathLike, ...rest: unknown[]) =>
+      fault !== undefined && String(path).endsWith("/b")
+        ? Promise.reject(Object.assign(new Error(fault), { code: fault }))
+        : (real.readdir as (...args: unknown[]) => ReturnType<typeof readdir>)(path, ...rest),
+  };
+});
+
+let root: string;
+beforeEach(async () => {
+  fault = undefined;
+  root = await mkdtemp(join(tmpdir(), "sluice-objects-"));
+  for (const name of ["a", "b"]) {
+    await mkdir(join(root, "d", name), { recursive: true });
+    await writeFile(join(root, "d", name, "file"), name);
+  }
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const list = () => Array.fromAsync(new FolderObjects(root).list("d/"));
+
+test("lists all files below a folder, and fails where one of its folders can't be read", async () => {
+  expect(await list()).toEqual(["d/a/file", "d/b/file"]);
+  fault = "EMFILE";
+  await expect(list()).rejects.toThrow("EMFILE");
+  fault = "ENOENT";
+  expect(await list()).toEqual(["d/a/file"]);
+});
