@@ -9,6 +9,8 @@ const RULES = parseAccessRules(
 );
 let server: Server;
 let issuer: string;
+/** The provider does not give its keys. */
+let isDown = false;
 let keys: Awaited<ReturnType<typeof generateKeyPair>>;
 
 /** A real provider: discovery document and keys over HTTP. */
@@ -17,6 +19,7 @@ beforeAll(async () => {
   const jwk = { ...await exportJWK(keys.publicKey), kid: "k1", alg: "RS256", use: "sig" };
   server = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
+    if (isDown && request.url === "/keys") response.statusCode = 502;
     response.end(
       JSON.stringify(
         request.url === "/keys" ? { keys: [jwk] } : { issuer, jwks_uri: `${issuer}/keys` },
@@ -64,6 +67,28 @@ test("another issuer, audience, key, or an old token is refused", async () => {
   for (const token of bad) {
     await expect(authenticator().authenticate(token)).rejects.toMatchObject({ status: 401 });
   }
+});
+
+test("while the provider's keys can't be read, no token is called wrong", async () => {
+  const token = `Bearer ${await sign()}`;
+  const own = authenticator();
+  isDown = true;
+  await expect(own.authenticate(token)).rejects.toMatchObject({ status: 503 });
+  isDown = false;
+  expect((await own.authenticate(token))?.identity).toMatchObject({ subject: "ann" });
+  const away = createSsoAuthenticator({
+    ...{ issuer, audience: "sluice", rules: () => RULES },
+    jwksUrl: "http://127.0.0.1:1/keys",
+  });
+  await expect(away.authenticate(token)).rejects.toMatchObject({ status: 503 });
+});
+
+test("a token whose key the provider does not have is refused", async () => {
+  const token = await new SignJWT({}).setProtectedHeader({ alg: "RS256", kid: "k2" })
+    .setSubject("ann").setIssuer(issuer).setAudience("sluice").setExpirationTime("1h")
+    .sign(keys.privateKey);
+  await expect(authenticator().authenticate(`Bearer ${token}`)).rejects
+    .toMatchObject({ status: 401 });
 });
 
 test("a credential that is not a JWT is left to others", async () => {

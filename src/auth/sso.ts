@@ -49,9 +49,9 @@ export function createSsoAuthenticator(options: SsoOptions): Authenticator {
     async authenticate(credential) {
       const token = tokenOf(credential);
       if (token === undefined || token.split(".").length !== 3) return undefined;
-      const key = await getKeys();
+      const keyOf = await getKeys();
       try {
-        const { payload } = await jwtVerify(token, key, {
+        const { payload } = await jwtVerify(token, keyOf, {
           issuer: options.issuer,
           audience: options.audience,
           algorithms: ALGORITHMS,
@@ -61,9 +61,7 @@ export function createSsoAuthenticator(options: SsoOptions): Authenticator {
         const identity = identityFromClaims(payload as JsonObject);
         return callerByRules(identity, options.rules, options.apiGroup);
       } catch (error) {
-        if (error instanceof errors.JWKSTimeout) {
-          throw unavailable("the identity provider does not answer");
-        }
+        if (error instanceof Problem) throw error;
         // jose's texts name the failed check, never the token.
         const reason = error instanceof errors.JOSEError ? error.message : "not a valid token";
         throw new Problem(ProblemCode.Unauthenticated, `failed to validate claims: ${reason}`);
@@ -73,16 +71,36 @@ export function createSsoAuthenticator(options: SsoOptions): Authenticator {
 }
 
 async function findKeys({ issuer, jwksUrl }: SsoOptions): Promise<JWTVerifyGetKey> {
-  if (jwksUrl !== "") return createRemoteJWKSet(new URL(jwksUrl));
+  if (jwksUrl !== "") return keysAt(jwksUrl);
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) });
     const document = await response.json() as { jwks_uri?: string };
     if (document.jwks_uri === undefined) throw new Error("no jwks_uri");
-    return createRemoteJWKSet(new URL(document.jwks_uri));
+    return keysAt(document.jwks_uri);
   } catch (cause) {
     throw unavailable(
       `the identity provider's keys cannot be found at ${url}: ${errorText(cause)}`,
     );
   }
+}
+
+/** What a token can do about its key: to name another, or an algorithm that no key is for. */
+const FAULTS_OF_TOKENS = [
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys,
+  errors.JOSENotSupported,
+];
+
+/** The keys at an address. When they can't be read, that says nothing about the token. */
+function keysAt(url: string): JWTVerifyGetKey {
+  const keyOf = createRemoteJWKSet(new URL(url));
+  return async (header, token) => {
+    try {
+      return await keyOf(header, token);
+    } catch (cause) {
+      if (FAULTS_OF_TOKENS.some((kind) => cause instanceof kind)) throw cause;
+      throw unavailable(`the identity provider's keys cannot be read: ${errorText(cause)}`);
+    }
+  };
 }
