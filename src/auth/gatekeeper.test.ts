@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Problem } from "../base/problem.ts";
+import { Problem, unavailable } from "../base/problem.ts";
 import { powerlessCaller } from "./caller.ts";
 import { claimedIdentity } from "./claims.ts";
 import { credentialsOf } from "./credentials.ts";
@@ -49,6 +49,22 @@ describe("createGatekeeper()", () => {
       credentialsOf(new Headers({ cookie: "authorization=Bearer good" })),
     );
     expect(caller.identity.subject).toBe("ann");
+  });
+
+  test("an authenticator that can't tell now is told as such, unless another one accepts", async () => {
+    const away: Authenticator = { authenticate: () => Promise.reject(unavailable("away")) };
+    const gatekeeper = createGatekeeper({ server: false, authenticators: [away, bearer] });
+    await expect(gatekeeper(["Bearer junk"])).rejects.toMatchObject({ status: 503 });
+    expect((await gatekeeper(["Bearer good"])).identity.subject).toBe("ann");
+    const broken: Authenticator = { authenticate: () => Promise.reject(new TypeError("defect")) };
+    await expect(createGatekeeper({ server: false, authenticators: [broken, bearer] })(["x"]))
+      .rejects.toThrow(TypeError);
+  });
+
+  test("only who has not proved who it is counts as anyone", async () => {
+    const hybrid = createGatekeeper({ server: true, authenticators: [bearer] });
+    expect((await hybrid([])).isAnyone).toBe(true);
+    expect((await hybrid(["Bearer good"])).isAnyone).toBeUndefined();
   });
 
   test("in hybrid mode a credential that no authenticator accepts is refused", async () => {
