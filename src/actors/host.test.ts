@@ -228,6 +228,7 @@ for (const point of ["before-commit", "after-commit"] as const) {
     const answers = Promise.all([1, 2, 3].map(() => send(host, "w", { type: "add" })));
     await clock.advance(1_000);
     expect((await answers).map(({ count }) => count)).toEqual([1, 2, 3]);
+    expect((await answers)[2]?.version).toBe(await store.query.version());
     expect(await countOf(store, "w")).toBe(3);
   });
 
