@@ -1,6 +1,7 @@
 /** Durations as text, as Go writes and reads them: `1h30m0.5s`. */
 
 import { fault } from "./error.ts";
+import { goTimeQuote } from "./go_quote.ts";
 
 const UNITS = new Map([
   ["ns", 1n],
@@ -19,7 +20,7 @@ const MAX = 2n ** 63n;
  * @throws {Fault} when it is not a duration, or does not fit into 64 bits
  */
 export function parseDuration(text: string): bigint {
-  const invalid = () => fault(`time: invalid duration ${JSON.stringify(text)}`);
+  const invalid = () => fault(`time: invalid duration ${goTimeQuote(text)}`);
   const [, sign = "", body = ""] = /^([+-]?)([^]*)$/.exec(text) ?? [];
   if (body === "0") return 0n;
   if (body === "") return invalid();
@@ -30,10 +31,10 @@ export function parseDuration(text: string): bigint {
     if (whole === "" && fraction === "") return invalid();
     rest = rest.slice(all.length);
     const unitName = /^[^\d.]*/.exec(rest)?.[0] ?? "";
-    if (unitName === "") fault(`time: missing unit in duration ${JSON.stringify(text)}`);
+    if (unitName === "") fault(`time: missing unit in duration ${goTimeQuote(text)}`);
     const unit = UNITS.get(unitName) ??
       fault(
-        `time: unknown unit ${JSON.stringify(unitName)} in duration ${JSON.stringify(text)}`,
+        `time: unknown unit ${goTimeQuote(unitName)} in duration ${goTimeQuote(text)}`,
       );
     rest = rest.slice(unitName.length);
     if (whole.length > 20) return invalid();

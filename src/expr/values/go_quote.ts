@@ -1,5 +1,7 @@
 /** Text in double quotes with Go's escapes. */
 
+import { utf8Bytes } from "./utf8.ts";
+
 const SHORT = new Map([
   ["\x07", "\\a"],
   ["\b", "\\b"],
@@ -17,6 +19,17 @@ export function goQuote(text: string): string {
   let result = '"';
   for (const char of text) result += SHORT.get(char) ?? (isPrintable(char) ? char : escapeOf(char));
   return `${result}"`;
+}
+
+/** A text as Go's errors about times and durations show it: each byte that is not printable ASCII is escaped. */
+export function goTimeQuote(text: string): string {
+  let result = "";
+  for (const byte of utf8Bytes(text)) {
+    const char = String.fromCharCode(byte);
+    if (byte < 0x20 || byte >= 0x80) result += `\\x${byte.toString(16).padStart(2, "0")}`;
+    else result += char === '"' || char === "\\" ? `\\${char}` : char;
+  }
+  return `"${result}"`;
 }
 
 function isPrintable(char: string): boolean {

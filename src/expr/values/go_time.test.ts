@@ -45,6 +45,8 @@ describe("durations", () => {
     [".s", 'time: invalid duration ".s"'],
     ["9999999999h", 'time: invalid duration "9999999999h"'],
     ["-", 'time: invalid duration "-"'],
+    ["1é\n", String.raw`time: unknown unit "\xc3\xa9\x0a" in duration "1\xc3\xa9\x0a"`],
+    ['\\"', String.raw`time: invalid duration "\\\""`],
   ])("%j is refused", (text, message) => expect(() => parseDuration(text)).toThrow(message));
 });
 
@@ -107,6 +109,7 @@ describe("parseTime()", () => {
     ["15:04", "24:00", "hour out of range"],
     ["15:04", "10:60", "minute out of range"],
     ["2006-01-02", "2024-01-01x", 'extra text: "x"'],
+    ["2006", "é", String.raw`parsing time "\xc3\xa9" as "2006": cannot parse "\xc3\xa9" as "2006"`],
     ["2006", "x", 'parsing time "x" as "2006": cannot parse "x" as "2006"'],
     ["Jan", "Foo", 'cannot parse "Foo" as "Jan"'],
     ["2006 002", "2023 366", "day-of-year out of range"],

@@ -3,6 +3,7 @@
 import { fault } from "./error.ts";
 import { daysInMonth, MONTHS, timeFromCivil, WEEKDAYS } from "./go_calendar.ts";
 import { piecesOf } from "./go_layout.ts";
+import { goTimeQuote } from "./go_quote.ts";
 import { fixedZone, UTC } from "./go_zone.ts";
 import type { GoTime, GoZone } from "./values.ts";
 
@@ -98,17 +99,17 @@ class TimeReader {
         if (isSecond && !/^[.,]/.test(pieces[i + 1]?.text ?? "")) this.#hiddenFraction();
       }
     }
-    if (this.#rest !== "") this.#fail(`: extra text: ${JSON.stringify(this.#rest)}`);
+    if (this.#rest !== "") this.#fail(`: extra text: ${goTimeQuote(this.#rest)}`);
     return this.#result();
   }
 
   #fail(tail: string): never {
-    const as = tail.startsWith(":") ? "" : ` as ${JSON.stringify(this.#layout)}: `;
-    return fault(`parsing time ${JSON.stringify(this.#text)}${as}${tail}`);
+    const as = tail.startsWith(":") ? "" : ` as ${goTimeQuote(this.#layout)}: `;
+    return fault(`parsing time ${goTimeQuote(this.#text)}${as}${tail}`);
   }
 
   #mismatch(element: string): never {
-    this.#fail(`cannot parse ${JSON.stringify(this.#rest)} as ${JSON.stringify(element)}`);
+    this.#fail(`cannot parse ${goTimeQuote(this.#rest)} as ${goTimeQuote(element)}`);
   }
 
   #outOfRange(what: string): never {
