@@ -56,6 +56,28 @@ merged: {<<: *base, z: 2}
     ]]);
   });
 
+  it("takes for numbers what the reference does: other texts with an exponent or a point are text", () => {
+    expect(values("[e2, E5, 1234e567, .e3, ., -., ._1, 1e1_0, .5, 1.e3, -1.5e+0_1, 1_000.5]")).toEqual([[
+      "e2",
+      "E5",
+      "1234e567",
+      ".e3",
+      ".",
+      "-.",
+      "._1",
+      1e10,
+      0.5,
+      1000,
+      -15,
+      1000.5,
+    ]]);
+  });
+
+  it("refuses a merge of what is no mapping", () => {
+    expect(() => values("<<: 1\n")).toThrow(ParseError);
+    expect(() => values("a: &x [1]\nb: {<<: *x}\n")).toThrow(ParseError);
+  });
+
   it("lets no key reach a prototype", () => {
     const [value] = values("__proto__: {polluted: 1}\n") as object[];
     expect(Object.keys(value ?? {})).toEqual(["__proto__"]);

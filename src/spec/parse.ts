@@ -49,6 +49,20 @@ const OTHER_INTEGER: ScalarTag = {
   },
 };
 
+/**
+ * Numbers with a fraction or an exponent. What only looks like one is text, as in the reference: the name `e2`, or the
+ * commit `1234e567`, which no float can hold.
+ */
+const FLOAT: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  default: true,
+  test: /^[-+]?(?:[0-9][0-9_]*)?(?:\.[0-9_]*(?:[eE][-+]?[0-9_]+)?|[eE][-+]?[0-9_]+)$/,
+  resolve: (text) => {
+    const value = /^[-+]?\.?[0-9]/.test(text) ? Number(text.replaceAll("_", "")) : NaN;
+    return Number.isFinite(value) ? value : text;
+  },
+};
+
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
   /** From 1; undefined if the whole text is meant. */
@@ -150,7 +164,7 @@ function parseYaml(text: string): ParsedDocument[] {
     documents = [...parseAllDocuments(text, {
       version: "1.1",
       intAsBigInt: mayLoseDigits(text),
-      customTags: (tags) => [...tags.filter(isKept), OTHER_INTEGER],
+      customTags: (tags) => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER],
       lineCounter: lines,
       prettyErrors: false,
       logLevel: "silent",
@@ -182,10 +196,8 @@ function toJson(document: Document.Parsed): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null;
   } catch (error) {
-    // The aliases refer to nothing, or multiply without bound.
-    if (error instanceof ReferenceError || error instanceof RangeError) {
-      throw new ParseError(error.message);
-    }
+    // The aliases refer to nothing, or multiply without bound; or what a merge key names is no mapping.
+    if (error instanceof Error) throw new ParseError(error.message);
     throw error;
   }
 }
