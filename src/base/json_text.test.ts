@@ -13,6 +13,12 @@ test.each([
   expect(readFirstJson(text)).toEqual(value);
 });
 
+test("readFirstJson() has no half of a surrogate pair: it becomes U+FFFD", () => {
+  expect(readFirstJson('{"\\udc80":["a\\uD800","\\ud83d\\ude00",1],"__proto__":"\\ud800"} x')).toEqual(
+    JSON.parse('{"\ufffd":["a\ufffd","😀",1],"__proto__":"\ufffd"}'),
+  );
+});
+
 test("readFirstJson() of blank text is undefined", () => {
   expect(readFirstJson(" \n")).toBeUndefined();
 });

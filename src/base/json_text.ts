@@ -4,7 +4,7 @@
  */
 import { errorText } from "./error_text.ts";
 import { invalid, Problem, ProblemCode } from "./problem.ts";
-import type { Json } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "./json.ts";
 
 /** Deepest nesting that is read; everything that walks a value may recurse this deep. */
 export const MAX_JSON_DEPTH = 500;
@@ -26,7 +26,7 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
   }
   if (isShallow(text)) {
     try {
-      return JSON.parse(text) as Json;
+      return parseWhole(text);
     } catch {
       // No value, more than one, or a mistake: handled below.
     }
@@ -35,10 +35,28 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
   if (start === text.length) return undefined;
   const end = endOfValue(text, start);
   try {
-    return JSON.parse(text.slice(start, end)) as Json;
+    return parseWhole(text.slice(start, end));
   } catch (cause) {
     throw invalid(errorText(cause));
   }
+}
+
+/**
+ * Parses a text. Half of a surrogate pair, which only an escape can bring in, becomes U+FFFD, as in the reference: it is
+ * no character, and not every store could keep it.
+ */
+function parseWhole(text: string): Json {
+  const value = JSON.parse(text) as Json;
+  return /\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value) : value;
+}
+
+function wellFormed(value: Json): Json {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const key in value) setMember(copy, key.toWellFormed(), wellFormed(value[key] ?? null));
+  return copy;
 }
 
 /**
