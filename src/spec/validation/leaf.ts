@@ -81,12 +81,19 @@ function checkImage(
 
 function checkDeadline(place: string, deadline: IntOrString | undefined): void {
   if (deadline === undefined) return;
-  const good = typeof deadline === "number" || /^[-+]?\d+$/.test(deadline)
-    ? Number(deadline) >= 0
+  const good = typeof deadline === "number"
+    ? deadline >= 0
+    : /^[-+]?\d+$/.test(deadline)
+    ? isInt64(deadline) && Number(deadline) >= 0
     : (deadline.startsWith("{{") && deadline.endsWith("}}")) || isPlaceholder(deadline);
   if (!good) {
     throw new SpecError(
       `${place}.activeDeadlineSeconds must be a positive integer > 0 or an argo variable`,
     );
   }
+}
+
+function isInt64(digits: string): boolean {
+  const value = BigInt(digits.replace("+", ""));
+  return BigInt.asIntN(64, value) === value;
 }

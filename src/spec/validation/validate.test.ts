@@ -534,6 +534,11 @@ describe("validateWorkflow() of bodies", () => {
       "templates.main.activeDeadlineSeconds must be a positive integer > 0 or an argo variable",
     ],
     ['container: {image: i}\nactiveDeadlineSeconds: "30"', ""],
+    ['container: {image: i}\nactiveDeadlineSeconds: "+9223372036854775807"', ""],
+    [
+      'container: {image: i}\nactiveDeadlineSeconds: "9223372036854775808"',
+      "templates.main.activeDeadlineSeconds must be a positive integer > 0 or an argo variable",
+    ],
     [
       "script: {image: i}\nhttp: {url: u}",
       "templates.main multiple template types specified. choose one of: container, containerSet, steps, script, resource, dag, suspend, template, template ref",
