@@ -215,7 +215,8 @@ function flatten(list: readonly Value[], context: RunContext): Value[] {
 function unique(list: readonly Value[], context: RunContext): Value[] {
   const seen = new Set<Value>();
   const compound: Value[] = [];
-  return list.filter((item) => {
+  return list.filter((given) => {
+    const item = isPlainInt(given) ? given.value : given;
     if (item === null || typeof item !== "object") {
       const key = typeof item === "bigint" && Number.isSafeInteger(Number(item))
         ? Number(item)

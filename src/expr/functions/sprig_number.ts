@@ -9,12 +9,7 @@ import { goPower } from "../values/go_power.ts";
 import { parseGoFloat, parseGoInt } from "../values/go_number.ts";
 import { floatToInt } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
-import { GoDuration, type GoFunction, NamedInt, typedList, type Value } from "../values/values.ts";
-
-/** An int64 value. */
-function int64(value: bigint): NamedInt {
-  return new NamedInt("int64", BigInt.asIntN(64, value));
-}
+import { GoDuration, type GoFunction, int64, NamedInt, typedList, type Value } from "../values/values.ts";
 
 /** Any value as a 64-bit integer; 0 if it is not a number. Fractions are cut off; text may be hexadecimal or octal. */
 export function toInt64(value: Value): bigint {

@@ -3,7 +3,7 @@ import { fault } from "../values/error.ts";
 import { goKind, isEmptyValue } from "../values/go_reflect.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { payForBytes } from "../values/utf8.ts";
-import { isValueMap, ownValue, type Value } from "../values/values.ts";
+import { int64, isValueMap, ownValue, type Value } from "../values/values.ts";
 import { evaluateJsonPathScript, orNull } from "./apply_script.ts";
 import type { Bound, JsonPath, JsonPathScript, JsonPathStep } from "./tree.ts";
 
@@ -201,12 +201,13 @@ function elementOf(value: Value, index: number, type = "index"): Value {
 }
 
 function lengthOf(value: Value, context: RunContext): Value {
-  if (Array.isArray(value)) return BigInt(value.length);
+  if (Array.isArray(value)) return int64(BigInt(value.length));
   if (typeof value === "string") {
     payForBytes(value, context);
-    return BigInt(new TextEncoder().encode(value).length);
+    return int64(BigInt(new TextEncoder().encode(value).length));
   }
-  if (isValueMap(value)) return ownValue(value, "length") ?? BigInt(Object.keys(value).length);
+  if (isValueMap(value)) return ownValue(value, "length") ??
+      int64(BigInt(Object.keys(value).length));
   return fault(
     `length: invalid token target. expected [array map slice string] got [${kindText(value)}]`,
   );

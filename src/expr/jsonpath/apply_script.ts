@@ -6,7 +6,7 @@ import { strictlyEqual } from "../values/operators.ts";
 import { compileRegex } from "../values/regex.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { compareStrings } from "../values/utf8.ts";
-import { isValueMap, type Value } from "../values/values.ts";
+import { isValueMap, NamedInt, type Value } from "../values/values.ts";
 import { applyPath } from "./apply_path.ts";
 import type { JsonPathScript } from "./tree.ts";
 
@@ -23,7 +23,7 @@ export function evaluateJsonPathScript(
     case "value":
       return script.value;
     case "path":
-      return applyPath(script.path, root, current, context);
+      return plain(applyPath(script.path, root, current, context));
     case "not":
       return isEmptyValue(run(script.operand), context);
     case "negative":
@@ -116,8 +116,13 @@ function numberOf(value: Value): number {
   return typeof value === "bigint" ? Number(value) : fault("invalid argument. expected number");
 }
 
+/** Scripts calculate with floats only; a length is none. */
+function plain(value: Value): Value {
+  if (value instanceof NamedInt) return Number(value.value);
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
 function isEqual(left: Value, right: Value, context: RunContext): boolean {
-  const plain = (value: Value) => typeof value === "bigint" ? Number(value) : value;
   return strictlyEqual(plain(left), plain(right), context);
 }
 

@@ -19,7 +19,7 @@ import {
   ZONE,
 } from "./types.ts";
 import { utf8Bytes } from "./utf8.ts";
-import { GoDuration, GoFunction, GoTime, GoZone, NamedInt, type Value } from "./values.ts";
+import { GoDuration, GoFunction, GoTime, GoZone, int64, NamedInt, type Value } from "./values.ts";
 
 interface Method<T> {
   /**
@@ -138,7 +138,7 @@ function civilMethod(
 
 function unixMethod(name: string, unit: bigint): [string, Method<GoTime>] {
   const run = (time: GoTime) =>
-    int((nanosOf(time) - ((nanosOf(time) % unit) + unit) % unit) / unit);
+    int64((nanosOf(time) - ((nanosOf(time) % unit) + unit) % unit) / unit);
   return [name, { params: [], result: INT, run }];
 }
 
@@ -273,7 +273,7 @@ function roundDuration(ns: bigint, unit: bigint): bigint {
 }
 
 function unitMethod(name: string, unit: bigint): [string, Method<GoDuration>] {
-  return [name, { params: [], result: INT, run: ({ ns }) => int(ns / unit) }];
+  return [name, { params: [], result: INT, run: ({ ns }) => int64(ns / unit) }];
 }
 
 function floatMethod(name: string, unit: bigint): [string, Method<GoDuration>] {
@@ -366,7 +366,9 @@ function checkArguments({ params, result }: Method<Value>, args: readonly Value[
     if (arg === null && isDirect) {
       fault(`interface conversion: interface {} is nil, not ${typeText(wanted)}`);
     }
-    if (arg !== null && typeOfValue(arg).kind !== wanted.kind) {
+    // An int64 is no int to Go.
+    const isOtherInt = wanted.kind === "int" && typeof arg !== "bigint";
+    if (arg !== null && (isOtherInt || typeOfValue(arg).kind !== wanted.kind)) {
       fault(`reflect: Call using ${goTypeName(arg)} as type ${typeText(wanted)}`);
     }
   }

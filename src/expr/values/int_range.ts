@@ -3,7 +3,7 @@
 import { fault } from "./error.ts";
 import { toInt } from "./operators.ts";
 import type { RunContext } from "./run_context.ts";
-import { typedList, type Value } from "./values.ts";
+import { isPlainInt, typedList, type Value } from "./values.ts";
 
 /** The integers between two bounds, including both; empty if the first is larger. */
 export class IntRange {
@@ -16,7 +16,8 @@ export class IntRange {
    */
   constructor(from: Value, to: Value, context: RunContext) {
     this.from = toInt(from);
-    const size = toInt(to) - this.from + 1n;
+    // Wrapped, as in Go: the range up to an overflowing bound is too large, that from the other end empty.
+    const size = BigInt.asIntN(64, toInt(to) - this.from + 1n);
     this.length = size > 0n ? Number(size) : 0;
     context.spend(this.length);
   }
@@ -42,8 +43,8 @@ export class IntRange {
       if (!Number.isInteger(value)) return false;
       return this.has(BigInt(value));
     }
-    return typeof value === "bigint" && value >= this.from &&
-      value < this.from + BigInt(this.length);
+    const int = isPlainInt(value) ? value.value : value;
+    return typeof int === "bigint" && int >= this.from && int < this.from + BigInt(this.length);
   }
 
   /** The range as a list. */

@@ -78,8 +78,8 @@ export class GoTime {
 }
 
 /**
- * An integer of a kind other than int: a byte of a string, a month, a weekday, a result of a sprig function (int64), a
- * part of a version (uint64).
+ * An integer of a kind other than int: a byte of a string, a month, a weekday, a result of a sprig function, a Unix time
+ * (int64), a part of a version (uint64).
  */
 export class NamedInt {
   readonly kind: "uint8" | "int64" | "uint64" | "time.Month" | "time.Weekday";
@@ -88,6 +88,11 @@ export class NamedInt {
     this.kind = kind;
     this.value = value;
   }
+}
+
+/** An int64, as methods of times and durations and functions of sprig give it. */
+export function int64(value: bigint): NamedInt {
+  return new NamedInt("int64", BigInt.asIntN(64, value));
 }
 
 /** Distinguishes integers of other widths, which count as ints, from months and weekdays, which don't. */
