@@ -10,7 +10,6 @@ import {
   MAP_KINDS,
   oneOf,
 } from "./builtin.ts";
-import { intArgument } from "./builtins_number.ts";
 import { fault } from "../values/error.ts";
 import { goString, goTypeName } from "../values/go_text.ts";
 import { anyMapSet, compare, equal } from "../values/operators.ts";
@@ -147,6 +146,14 @@ function endElement(name: string, index: bigint): [string, Builtin] {
   }];
 }
 
+/** How many elements to take: anything that Go counts as a signed integer. @throws {Fault} */
+function countOf(value: Value): bigint {
+  if (typeof value === "bigint") return value;
+  if (value instanceof GoDuration) return value.ns;
+  const isSigned = value instanceof NamedInt && !value.kind.startsWith("uint");
+  return isSigned ? value.value : fault(`cannot take ${kindName(value)} elements`);
+}
+
 const take: Builtin = {
   check: (args) => {
     const [list, count] = args;
@@ -157,7 +164,7 @@ const take: Builtin = {
     if (!isAny(list) && !LIST_KINDS.includes(list.kind)) {
       return { error: `cannot take from ${argumentText(list)}` };
     }
-    if (!isAny(count) && !INTEGER_KINDS.includes(count.kind)) {
+    if (!isAny(count) && (!INTEGER_KINDS.includes(count.kind) || count.kind === "uint")) {
       return { error: `cannot take ${argumentText(count)} elements` };
     }
     if (isAny(list)) return ANY;
@@ -167,7 +174,7 @@ const take: Builtin = {
     const items = list instanceof Uint8Array
       ? list
       : elements(list, (kind) => `cannot take from ${kind}`);
-    const many = intArgument("take", count);
+    const many = countOf(count ?? null);
     if (many < 0n) fault("reflect.Value.Slice: slice index out of bounds");
     return sliceOfValue(items as Value[] | Uint8Array, 0n, many);
   },

@@ -145,7 +145,7 @@ function median(numbers: number[]): number {
 }
 
 /** An argument that must be an int. */
-export function intArgument(name: string, value: Value | undefined): bigint {
+function intArgument(name: string, value: Value | undefined): bigint {
   if (typeof value === "bigint") return value;
   if (value !== undefined && isPlainInt(value)) return value.value;
   return fault(`cannot use ${goTypeName(value ?? null)} as argument (type int) to call ${name}`);
