@@ -227,6 +227,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "the enum of a stored template's parameter does not bind who runs it",
   },
   {
+    subject: "Cron schedule on a day whose midnight a clock change skips or repeats",
+    reference:
+      "Due times of that day are left out, of a yearly schedule for years; some come on a wrong day, or again and again",
+    choice: "better",
+    sluice: "Due at each local time that exists",
+    why: "A run on Friday at nine has nothing to do with the clock change at midnight",
+    shown:
+      "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
+  },
+  {
     subject: "Event parameter that is a text",
     reference: "Keeps the escapes of its JSON form",
     choice: "better",

@@ -120,6 +120,13 @@ describe("nextDue()", () => {
       "2026-04-05T15:15:00Z",
     ]);
   });
+
+  it("is due on a day whose midnight the clock skips", () => {
+    expect(due("0 9 * * 5", "2026-04-23T00:00:00Z", "Africa/Cairo", 2)).toEqual([
+      "2026-04-24T06:00:00Z",
+      "2026-05-01T06:00:00Z",
+    ]);
+  });
 });
 
 describe("isTimeZone()", () => {
