@@ -233,8 +233,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     choice: "better",
     sluice: "Due at each local time that exists",
     why: "A run on Friday at nine has nothing to do with the clock change at midnight",
-    shown:
-      "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
+    shown: "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
   },
   {
     subject: "Event parameter that is a text",

@@ -14,9 +14,10 @@ test.each([
 });
 
 test("readFirstJson() has no half of a surrogate pair: it becomes U+FFFD", () => {
-  expect(readFirstJson('{"\\udc80":["a\\uD800","\\ud83d\\ude00",1],"__proto__":"\\ud800"} x')).toEqual(
-    JSON.parse('{"\ufffd":["a\ufffd","😀",1],"__proto__":"\ufffd"}'),
-  );
+  expect(readFirstJson('{"\\udc80":["a\\uD800","\\ud83d\\ude00",1],"__proto__":"\\ud800"} x'))
+    .toEqual(
+      JSON.parse('{"\ufffd":["a\ufffd","😀",1],"__proto__":"\ufffd"}'),
+    );
 });
 
 test("readFirstJson() of blank text is undefined", () => {

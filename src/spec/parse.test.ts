@@ -57,20 +57,21 @@ merged: {<<: *base, z: 2}
   });
 
   it("takes for numbers what the reference does: other texts with an exponent or a point are text", () => {
-    expect(values("[e2, E5, 1234e567, .e3, ., -., ._1, 1e1_0, .5, 1.e3, -1.5e+0_1, 1_000.5]")).toEqual([[
-      "e2",
-      "E5",
-      "1234e567",
-      ".e3",
-      ".",
-      "-.",
-      "._1",
-      1e10,
-      0.5,
-      1000,
-      -15,
-      1000.5,
-    ]]);
+    expect(values("[e2, E5, 1234e567, .e3, ., -., ._1, 1e1_0, .5, 1.e3, -1.5e+0_1, 1_000.5]"))
+      .toEqual([[
+        "e2",
+        "E5",
+        "1234e567",
+        ".e3",
+        ".",
+        "-.",
+        "._1",
+        1e10,
+        0.5,
+        1000,
+        -15,
+        1000.5,
+      ]]);
   });
 
   it("refuses a merge of what is no mapping", () => {

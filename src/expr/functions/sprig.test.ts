@@ -150,7 +150,10 @@ describe("other values", () => {
     ["duration('2ns').Nanoseconds() == 2", "true"],
     ["uniq([sprig.add(1, 1), 2, 2.0])", "[2]"],
     ["sprig.add(1, 1) in 0..5 and sprig.add(1, 1) not in 3..5", "true"],
-    ["let text = 'h'; let from = sprig.int(100); text == 'h' and sprig.int64(104) in from..110", "true"],
+    [
+      "let text = 'h'; let from = sprig.int(100); text == 'h' and sprig.int64(104) in from..110",
+      "true",
+    ],
     ["-9223372036854775807..3", "[]"],
     ["take([1, 2, 3], duration('2ns'))", "[1,2]"],
     ["take([1, 2, 3], date('2024-02-01').Month())", "[1,2]"],

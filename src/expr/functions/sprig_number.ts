@@ -9,7 +9,14 @@ import { goPower } from "../values/go_power.ts";
 import { parseGoFloat, parseGoInt } from "../values/go_number.ts";
 import { floatToInt } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
-import { GoDuration, type GoFunction, int64, NamedInt, typedList, type Value } from "../values/values.ts";
+import {
+  GoDuration,
+  type GoFunction,
+  int64,
+  NamedInt,
+  typedList,
+  type Value,
+} from "../values/values.ts";
 
 /** Any value as a 64-bit integer; 0 if it is not a number. Fractions are cut off; text may be hexadecimal or octal. */
 export function toInt64(value: Value): bigint {

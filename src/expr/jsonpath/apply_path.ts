@@ -206,8 +206,10 @@ function lengthOf(value: Value, context: RunContext): Value {
     payForBytes(value, context);
     return int64(BigInt(new TextEncoder().encode(value).length));
   }
-  if (isValueMap(value)) return ownValue(value, "length") ??
+  if (isValueMap(value)) {
+    return ownValue(value, "length") ??
       int64(BigInt(Object.keys(value).length));
+  }
   return fault(
     `length: invalid token target. expected [array map slice string] got [${kindText(value)}]`,
   );
