@@ -63,6 +63,12 @@ const FLOAT: ScalarTag = {
   },
 };
 
+/** Options of the YAML parser for texts that the reference reads. */
+export const YAML_OPTIONS = {
+  version: "1.1",
+  customTags: (tags: Tags): Tags => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER],
+} as const;
+
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
   /** From 1; undefined if the whole text is meant. */
@@ -162,9 +168,8 @@ function parseYaml(text: string): ParsedDocument[] {
   let documents: Document.Parsed[];
   try {
     documents = [...parseAllDocuments(text, {
-      version: "1.1",
+      ...YAML_OPTIONS,
       intAsBigInt: mayLoseDigits(text),
-      customTags: (tags) => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER],
       lineCounter: lines,
       prettyErrors: false,
       logLevel: "silent",

@@ -443,6 +443,11 @@ test.each([
   expect(read(applyPodPatch(spec, JSON.stringify(patch)))).toEqual(expected);
 });
 
+test("a patch is read as YAML 1.1, and must be YAML", () => {
+  expect(applyPodPatch({}, "a: 0644\nb: on\nc: e2\n")).toEqual({ a: 420, b: true, c: "e2" });
+  expect(() => applyPodPatch({}, "a: [")).toThrow("podSpecPatch is not JSON or YAML");
+});
+
 function mainOf(spec: JsonObject): JsonObject {
   return (spec["containers"] as JsonObject[])[0] ?? {};
 }

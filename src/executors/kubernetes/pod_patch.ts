@@ -2,6 +2,7 @@
 import { parse } from "yaml";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
+import { YAML_OPTIONS } from "../../spec/parse.ts";
 
 /** Lists that are merged, and what tells their entries apart. All other lists are replaced, as Kubernetes does it. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
@@ -25,7 +26,7 @@ export function applyPodPatch(spec: JsonObject, patch: string | undefined): Json
   if (patch === undefined || patch.trim() === "") return spec;
   let read: Json;
   try {
-    read = parse(patch) as Json;
+    read = parse(patch, YAML_OPTIONS) as Json;
   } catch (error) {
     throw new Error(`podSpecPatch is not JSON or YAML: ${String(error)}`);
   }

@@ -8,6 +8,7 @@ import { isJsonObject } from "../../base/json.ts";
 import type { Json } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { ResourceTemplate } from "../../spec/manifest.ts";
+import { YAML_OPTIONS } from "../../spec/parse.ts";
 import { artifactScope } from "../artifact_scope.ts";
 
 /** Most bytes of a manifest: more than a cluster stores of one object. */
@@ -49,7 +50,8 @@ export async function manifestText(
  * @param mayBeEmpty flags name the object
  */
 export function readManifest(manifest: string, isPatch: boolean, mayBeEmpty: boolean): Json {
-  const documents = parseAllDocuments(manifest).map((document) => document.toJS() as Json)
+  const documents = parseAllDocuments(manifest, YAML_OPTIONS)
+    .map((document) => document.toJS() as Json)
     .filter((document) => document !== null);
   const [only = null] = documents;
   if (documents.length === 0 && mayBeEmpty && !isPatch) return {};

@@ -1,12 +1,15 @@
 /** Writes YAML. What writes it is loaded when the first text is needed. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 
+/** Texts that YAML 1.1 reads as something else (`yes`, `0755`) are quoted: manifests are read as YAML 1.1. */
+export const YAML_FORM = { lineWidth: 0, version: "1.1" } as const;
+
 /** A value as YAML; undefined until the writer is loaded. */
 export function useYaml(value: unknown): string | undefined {
   const [write, setWrite] = useState<((one: unknown) => string) | undefined>(undefined);
   useEffect(() => {
     void import("yaml").then(({ stringify }) =>
-      setWrite(() => (one: unknown) => stringify(one, { lineWidth: 0 }))
+      setWrite(() => (one: unknown) => stringify(one, YAML_FORM))
     );
   }, []);
   return useMemo(
