@@ -2,20 +2,13 @@
  * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to find the line of a
  * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
  */
-import {
-  type Document,
-  isNode,
-  Lexer,
-  LineCounter,
-  parseAllDocuments,
-  type ScalarTag,
-  type Tags,
-} from "yaml";
+import { type Document, isNode, Lexer, LineCounter, parseAllDocuments } from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { mayLoseDigits, settleIntegers, withExactItems } from "./exact_items.ts";
 import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny } from "./schema/decode_manifest.ts";
+import { YAML_OPTIONS } from "./yaml_options.ts";
 
 /** Bounds of an input; its nesting is bounded as well. */
 export interface ParseLimits {
@@ -32,42 +25,6 @@ const MAX_MEMBERS = 1_000_000;
 const TOO_MANY =
   `A manifest must not have more than ${MAX_MEMBERS} members, those that aliases repeat included`;
 const TOO_DEEP = `A manifest must not be nested deeper than ${MAX_DEPTH} levels`;
-
-/**
- * YAML 1.1 as the reference reads it: `yes`, `on` and `y` are booleans, `0755` is octal, but dates and `12:30` are text.
- */
-const DROPPED_TAGS = ["timestamp", "omap", "pairs", "set", "binary"];
-
-/** Whole numbers that YAML 1.1 does not know, but the reference's reader does: `0o755` of YAML 1.2, and large letters. */
-const OTHER_INTEGER: ScalarTag = {
-  tag: "tag:yaml.org,2002:int",
-  default: true,
-  test: /^[-+]?0(?:[oO][0-7][0-7_]*|X[0-9a-fA-F][0-9a-fA-F_]*|B[01][01_]*)$/,
-  resolve: (text) => {
-    const value = Number(text.replaceAll("_", "").replace(/^[-+]/, ""));
-    return text.startsWith("-") ? -value : value;
-  },
-};
-
-/**
- * Numbers with a fraction or an exponent. What only looks like one is text, as in the reference: the name `e2`, or the
- * commit `1234e567`, which no float can hold.
- */
-const FLOAT: ScalarTag = {
-  tag: "tag:yaml.org,2002:float",
-  default: true,
-  test: /^[-+]?(?:[0-9][0-9_]*)?(?:\.[0-9_]*(?:[eE][-+]?[0-9_]+)?|[eE][-+]?[0-9_]+)$/,
-  resolve: (text) => {
-    const value = /^[-+]?\.?[0-9]/.test(text) ? Number(text.replaceAll("_", "")) : NaN;
-    return Number.isFinite(value) ? value : text;
-  },
-};
-
-/** Options of the YAML parser for texts that the reference reads. */
-export const YAML_OPTIONS = {
-  version: "1.1",
-  customTags: (tags: Tags): Tags => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER],
-} as const;
 
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
@@ -189,12 +146,6 @@ function parseYaml(text: string): ParsedDocument[] {
     }
     return { value: toJson(document), lineOf: (path) => lineOf(document, lines, path) };
   });
-}
-
-function isKept(tag: Tags[number]): boolean {
-  if (typeof tag === "string") return !DROPPED_TAGS.includes(tag);
-  const name = tag.tag.split(":").at(-1) ?? "";
-  return !DROPPED_TAGS.includes(name) && !("format" in tag && tag.format === "TIME");
 }
 
 function toJson(document: Document.Parsed): unknown {

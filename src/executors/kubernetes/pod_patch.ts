@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { YAML_OPTIONS } from "../../spec/parse.ts";
+import { YAML_OPTIONS } from "../../spec/yaml_options.ts";
 
 /** Lists that are merged, and what tells their entries apart. All other lists are replaced, as Kubernetes does it. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {

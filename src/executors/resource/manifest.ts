@@ -8,7 +8,7 @@ import { isJsonObject } from "../../base/json.ts";
 import type { Json } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { ResourceTemplate } from "../../spec/manifest.ts";
-import { YAML_OPTIONS } from "../../spec/parse.ts";
+import { YAML_OPTIONS } from "../../spec/yaml_options.ts";
 import { artifactScope } from "../artifact_scope.ts";
 
 /** Most bytes of a manifest: more than a cluster stores of one object. */

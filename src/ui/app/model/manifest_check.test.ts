@@ -37,6 +37,12 @@ describe("what the schema does not allow", () => {
     expect(told("spec:\n  parallelism: '{{workflow.parameters.p}}'\n")).toEqual([]);
   });
 
+  test("is nothing where texts are read as the server reads them: octal numbers, merge keys", () => {
+    const text = "spec:\n  parallelism: 010\n  templates:\n" +
+      "    - &a {name: a, suspend: {}}\n    - {<<: *a, name: e2}\n";
+    expect(told(text)).toEqual([]);
+  });
+
   test("is a value of another kind", () => {
     expect(told("spec:\n  templates: main\n")).toEqual([
       ["main", "Another type is expected here: list."],

@@ -1,6 +1,7 @@
 /** Finds what is wrong in the text of a manifest, with the place of each problem. */
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from "yaml";
 import { nearestName } from "../../../base/nearest_name.ts";
+import { YAML_OPTIONS } from "../../../spec/yaml_options.ts";
 import { TEXTS } from "../texts.ts";
 import { type JsonSchema, memberOf, resolved, typeOf } from "./manifest_schema.ts";
 
@@ -22,7 +23,7 @@ export interface ReadText {
 }
 
 export function readText(text: string): ReadText {
-  const document = parseDocument(text);
+  const document = parseDocument(text, YAML_OPTIONS);
   const faults = document.errors.slice(0, MOST).map(({ message, pos: [from, to] }) => ({
     from: Math.min(from, text.length),
     to: Math.min(Math.max(to, from), text.length),
@@ -67,6 +68,8 @@ function walkPair(
   found: TextProblem[],
 ): void {
   const name = isScalar(key) ? String(key.value) : "";
+  // What a merge key brings in is checked where it is written.
+  if (isScalar(key) && (typeof key.value === "symbol" || name === "<<")) return;
   const member = memberOf(schema, name);
   if (member === undefined && schema.additionalProperties === false) {
     const near = nearestName(name, Object.keys(schema.properties ?? {}));

@@ -1,6 +1,7 @@
 /** What a binding would do with an event. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { YAML_OPTIONS } from "../../../../spec/yaml_options.ts";
 import { troubleOf } from "../../data/api.ts";
 import { type Preview, testBinding, type TestedEvent } from "../../data/deliveries.ts";
 import { useYaml } from "../../data/yaml.ts";
@@ -60,7 +61,7 @@ async function attempt(namespace: string, draft: Draft, name: string): Promise<T
 async function manifestOf(text: string): Promise<unknown> {
   const { parse } = await import("yaml");
   try {
-    return parse(text) ?? {};
+    return parse(text, YAML_OPTIONS) ?? {};
   } catch (error) {
     throw new Error(TEXTS.events.playground.manifestWrong(wordsOf(error)));
   }

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Workflow } from "../../../../spec/manifest.ts";
+import { YAML_OPTIONS } from "../../../../spec/yaml_options.ts";
 import { api, troubleOf } from "../../data/api.ts";
 import { loadEditor, loadSchema } from "../../data/editor.ts";
 import type { TextProblem } from "../../model/manifest_check.ts";
@@ -135,7 +136,7 @@ function Field({ text, change, check }: FieldProps): JSX.Element {
 /** @throws {Error} with the line of what is no YAML */
 async function parsed(text: string): Promise<Workflow> {
   const { parse } = await import("yaml");
-  return parse(text) as Workflow;
+  return parse(text, YAML_OPTIONS) as Workflow;
 }
 
 /** First what is no YAML, then what the schema does not allow, then what the server says. */
