@@ -93,7 +93,10 @@ function checkDeadline(place: string, deadline: IntOrString | undefined): void {
   }
 }
 
-function isInt64(digits: string): boolean {
-  const value = BigInt(digits.replace("+", ""));
+function isInt64(text: string): boolean {
+  const digits = text.replace(/^\+/, "").replace(/^(-?)0+(?=\d)/, "$1");
+  // A long text would take long to read.
+  if (digits.length > 20) return false;
+  const value = BigInt(digits);
   return BigInt.asIntN(64, value) === value;
 }
