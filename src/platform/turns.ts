@@ -51,6 +51,11 @@ const loopTurn = new LoopTurn();
 
 /** One long work's share of the event loop. */
 export class Turns {
+  /** Whether this turn of the loop is used up: for work that shall not wait at all where it is not. */
+  get isOver(): boolean {
+    return loopTurn.isUsedUp();
+  }
+
   /** Resolves at once as long as this turn of the loop is not used up, else after others had theirs. */
   async pause(): Promise<void> {
     if (loopTurn.isUsedUp()) await loopTurn.wait();

@@ -8,6 +8,7 @@ import { workingOn } from "../../base/work.ts";
 import { BoundEvent, type CallbackRequest } from "../../events/match.ts";
 import { type EventInput, ExpressionError } from "../../expr/templates/contexts.ts";
 import type { RunOptions } from "../../expr/values/run_context.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { Workflow, WorkflowEventBinding, WorkflowTemplate } from "../../spec/manifest.ts";
 import { placeOf } from "../../spec/validation/owner.ts";
 import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
@@ -35,8 +36,9 @@ import { described, keepWaiting } from "./waiting_callbacks.ts";
 
 /** A record names all bindings that did something, and this many of those that did not match. */
 const MAX_NOT_MATCHED = 200;
-/** How long expressions may keep the process busy before others get their turn. */
-const SLICE_MS = 20;
+
+/** The bindings of an event whose text is longer run one after the other: each has a copy of it. */
+const SMALL_EVENT = 2 ** 16;
 
 /** An error rather than "not matched": nobody knows whether it would have matched, and an error keeps the event. */
 export const UNREADABLE_BINDING =
@@ -57,25 +59,29 @@ export interface EventDispatch {
   trace?: EventTrace | undefined;
 }
 
+/** Whether an event is to be dispatched beside few others. */
+export function isLargeEvent({ text }: Pick<QueuedEvent, "text">): boolean {
+  return text.length > SMALL_EVENT;
+}
+
 /** Runs the bindings that have not settled yet. */
 export async function runBindings(
   dispatch: EventDispatch,
   bindings: readonly EventBinding[],
   settled: readonly BindingOutcome[],
 ): Promise<BindingOutcome[]> {
-  const { clock } = dispatch.deps;
   const isSettled = new Set(settled.map(({ binding }) => binding));
   const running: Promise<BindingOutcome>[] = [];
   let notMatched = 0;
-  let sliceEnd = clock.monotonic() + SLICE_MS;
+  // Shared by all events: each of those that are dispatched together would otherwise have a turn of its own.
+  const turns = new Turns();
+  const isLarge = isLargeEvent(dispatch.event);
   for (const binding of bindings) {
     const name = binding.metadata.name ?? "";
     if (isSettled.has(name)) continue;
-    if (clock.monotonic() > sliceEnd) {
-      await clock.sleep(0);
-      sliceEnd = clock.monotonic() + SLICE_MS;
-    }
-    const outcome = startBinding(dispatch, binding);
+    if (turns.isOver) await turns.pause();
+    const started = startBinding(dispatch, binding);
+    const outcome = isLarge ? await started : started;
     if (outcome instanceof Promise) running.push(outcome);
     else if (outcome.outcome !== "not-matched" || ++notMatched <= MAX_NOT_MATCHED) {
       running.push(Promise.resolve(outcome));
@@ -136,7 +142,7 @@ async function act(
   let outcome: BindingOutcome = workflow === undefined
     ? { binding: name, outcome: "not-matched", message: "the binding submits nothing" }
     : { binding: name, outcome: "submitted", workflow };
-  for (const request of bound.callbacks()) {
+  for (const request of await new Turns().do(() => bound.callbacks())) {
     const done = await carryOut(dispatch, name, request);
     const made = workflow === undefined ? [] : [`submitted ${workflow}`];
     const message = [...made, ...(done.message === undefined ? [] : [done.message])].join("; ");
@@ -196,11 +202,14 @@ export async function eventWorkflow(
     return found;
   });
   const { name: bindingName = "" } = binding.metadata;
-  const workflow = bound.submission(template, deps.settings.naming, (base, isOwn) =>
-    fittingName(
-      base,
-      isOwn ? eventNameHash(id, bindingName) : eventNameSuffix(receivedAt, id, bindingName),
-    ));
+  // Many bindings that are selected come to this point at the same moment.
+  const workflow = await new Turns().do(() =>
+    bound.submission(template, deps.settings.naming, (base, isOwn) =>
+      fittingName(
+        base,
+        isOwn ? eventNameHash(id, bindingName) : eventNameSuffix(receivedAt, id, bindingName),
+      ))
+  );
   if (workflow === undefined) throw new TypeError("The binding submits nothing");
   const inPlace = { ...workflow, metadata: { ...workflow.metadata, namespace } };
   return {

@@ -47,15 +47,12 @@ function over(event: QueuedEvent, state: Delivery["state"] = "done"): Delivery {
 }
 
 async function offer(...ids: string[]): Promise<void> {
-  for (const id of ids) {
-    await store.events.offer({
-      id,
-      namespace: "ns",
-      discriminator: "",
-      text: "{}",
-      receivedAt: 1,
-    }, 1_000);
-  }
+  for (const id of ids) await offerOne({ id });
+}
+
+async function offerOne(event: { id: string; namespace?: string; text?: string }): Promise<void> {
+  const common = { namespace: "ns", discriminator: "", text: "{}", receivedAt: 1 };
+  await store.events.offer({ ...common, ...event }, 1_000);
 }
 
 const stateOf = async (id: string) => (await store.events.delivery("ns", id))?.state;
@@ -154,4 +151,50 @@ describe("EventWorkers", () => {
     await stopped;
     expect([await stateOf("a"), await stateOf("b")]).toEqual(["done", "queued"]);
   });
+});
+
+test("others have their turn while many events are read that take a while", async () => {
+  await offer(...Array.from({ length: 30 }, (_, at) => `e${at}`));
+  let turns = 0;
+  let left = 30;
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  const turn = () =>
+    void setTimeout(() => {
+      turns++;
+      if (left > 0) turn();
+      else resolve();
+    }, 0);
+  start((event) => {
+    if (left-- === 30) turn();
+    const end = performance.now() + 10;
+    while (performance.now() < end);
+    return { delivery: over(event) };
+  });
+  await done;
+  expect(turns).toBeGreaterThan(8);
+});
+
+test("few large events are dispatched at once, and those of one namespace leave places for another's", async () => {
+  const large = " ".repeat(2 ** 17);
+  for (let at = 0; at < 20; at++) await offerOne({ id: `e${at}`, text: large });
+  const running: string[] = [];
+  const { promise: goOn, resolve: end } = Promise.withResolvers<void>();
+  const at = { most: 0, done: 0 };
+  start(async (event) => {
+    running.push(event.namespace);
+    at.most = Math.max(at.most, running.length);
+    await goOn;
+    running.splice(running.indexOf(event.namespace), 1);
+    at.done++;
+    return { delivery: over(event) };
+  }, { count: 3 });
+  await expect.poll(() => running.length).toBe(6);
+  await offerOne({ id: "other", namespace: "other", text: large });
+  await offerOne({ id: "small" });
+  await expect.poll(() => running.length).toBe(8);
+  expect(running.slice(6).sort()).toEqual(["ns", "other"]);
+  end();
+  await expect.poll(() => at.done).toBe(22);
+  // The small one is counted too.
+  expect(at.most).toBeLessThanOrEqual(9);
 });

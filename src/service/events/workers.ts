@@ -4,11 +4,14 @@
  */
 import { type Actor, createActor, waitFor } from "xstate";
 import type { Clock } from "../../platform/clock.ts";
+import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../../store/event_port.ts";
 import { unreadableDelivery } from "../../store/queued_event.ts";
 import { DeliveryWriter } from "./delivery_writer.ts";
+import { isLargeEvent } from "./binding_runs.ts";
 import type { Verdict } from "./dispatch.ts";
 import { eventWorkerMachine } from "./worker_machine.ts";
 
@@ -20,6 +23,8 @@ const TAKE_WAIT_MS = 20_000;
 const STAY_MS = 50;
 const REST_MS = 500;
 const TRIM_EVERY_MS = 60_000;
+/** Large events that are dispatched at once: what is read of one, and each binding's copy of it, take many times its text. */
+const LARGE_AT_ONCE = 8;
 
 export interface EventWorkersDeps {
   events: EventStore;
@@ -54,6 +59,8 @@ export class EventWorkers {
   readonly #over = new AbortController();
   /** Ids of the events that each worker has and that are not over. */
   readonly #claimed = new Map<string, Set<string>>();
+  /** By namespace. */
+  readonly #large = new FairLimiter(LARGE_AT_ONCE);
   #workers: Actor<typeof eventWorkerMachine>[] = [];
 
   constructor(deps: EventWorkersDeps, options: EventWorkersOptions) {
@@ -116,7 +123,10 @@ export class EventWorkers {
     try {
       for (let batch = events; batch.length > 0;) {
         const running: Promise<void>[] = [];
+        const turns = new Turns();
         for (const event of batch) {
+          // To read a large one takes a while, and there may be many.
+          if (turns.isOver) await turns.pause();
           const one = this.#dispatch(event, finished, onOver);
           if (one !== undefined) running.push(one);
         }
@@ -164,6 +174,13 @@ export class EventWorkers {
       this.#deps.log.error({ event: id, namespace, err: cause }, "dispatch failed");
       return settle({ delivery: this.#deps.failed(event) });
     };
+    if (isLargeEvent(event)) {
+      const verdict = this.#large.run(
+        event.namespace,
+        async () => await this.#deps.dispatch(event),
+      );
+      return verdict.then(settle, fail);
+    }
     let verdict: Verdict | Promise<Verdict>;
     try {
       verdict = this.#deps.dispatch(event);
