@@ -13,6 +13,7 @@ import {
 import type { Clock } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { Turns } from "../platform/turns.ts";
 import { type CronWorkflow, ManifestKind } from "../spec/manifest.ts";
 import { type Change, type Store, VersionTooOld } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
@@ -59,6 +60,7 @@ export class CronRunner {
   readonly #deps: CronRunnerDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #stop = new AbortController();
+  readonly #turns = new Turns();
   #awake = Promise.withResolvers<void>();
   #isLoaded = false;
   #shards = 1;
@@ -263,6 +265,8 @@ export class CronRunner {
     const { clock, ids, log } = this.#deps;
     const { namespace, name } = entry;
     entry.busy = entry.busy.then(async () => {
+      // Hundreds may be due at the same moment.
+      if (this.#turns.isOver) await this.#turns.pause();
       for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
         try {
           return await work();
