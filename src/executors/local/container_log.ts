@@ -4,6 +4,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { lastOf } from "../../base/last_of.ts";
 import { LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine } from "../port.ts";
 import { exists } from "./scratch.ts";
@@ -91,15 +92,13 @@ export class ToldLog {
    */
   async *restOf(read: () => AsyncIterable<LogLine>, tailLines?: number): AsyncGenerator<LogLine> {
     const from = this.#lastAt;
-    let toSkip = 0;
-    if (from === undefined && tailLines !== undefined) {
-      // It is read twice: nobody knows how many lines it has.
-      for await (const _ of read()) toSkip++;
-      toSkip -= tailLines;
+    if (from === undefined) {
+      yield* tailLines === undefined ? read() : lastOf(read, tailLines, ({ text }) => text.length);
+      return;
     }
     const told = new Map(this.#last);
     for await (const line of read()) {
-      if (from === undefined ? toSkip-- <= 0 : isAfter(line, from, told)) yield line;
+      if (isAfter(line, from, told)) yield line;
     }
   }
 }

@@ -3,6 +3,7 @@
  * long each was when somebody looked, which gives every line the time at which it was seen, to half a second or so.
  */
 import type { FileHandle } from "node:fs/promises";
+import { lastOf } from "../../base/last_of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import {
   appendInside,
@@ -140,37 +141,30 @@ export async function* readLogs(
   clock: Clock,
 ): AsyncGenerator<LogLine> {
   const cursors = new Map<string, RunCursor>();
-  // Only what is there at the beginning is cut to its last lines. It is read twice: nobody knows how much there is of it.
-  let toSkip = query.tailLines === undefined
-    ? 0
-    : await countLines(await runs(), query, clock) - query.tailLines;
-  for (;;) {
-    // Asked before anything is read, so that nothing written until the end is left out.
-    const isLast = !query.follow || query.signal.aborted || await isEnded();
+  const next = async function* (isLast: boolean) {
     for (const dir of await runs()) {
       const cursor = cursors.get(dir) ?? new RunCursor(dir);
       cursors.set(dir, cursor);
       for await (const line of cursor.next(clock.now(), isLast)) {
-        if (line.at < (query.sinceMs ?? 0)) continue;
-        if (toSkip-- <= 0) yield line;
+        if (line.at >= (query.sinceMs ?? 0)) yield line;
       }
+    }
+  };
+  // Only what is there at the beginning is cut to its last lines.
+  let { tailLines } = query;
+  for (;;) {
+    // Asked before anything is read, so that nothing written until the end is left out.
+    const isLast = !query.follow || query.signal.aborted || await isEnded();
+    if (tailLines === undefined) yield* next(isLast);
+    else {
+      const fromStart = () => {
+        cursors.clear();
+        return next(isLast);
+      };
+      yield* lastOf(fromStart, tailLines, ({ text }) => text.length);
+      tailLines = undefined;
     }
     if (isLast) return;
     await clock.sleep(FOLLOW_MS, query.signal);
   }
-}
-
-/** How many lines there are by now; one without an end counts if the log is not followed. */
-async function countLines(
-  runs: readonly string[],
-  { follow, sinceMs = 0 }: LogQuery,
-  clock: Clock,
-): Promise<number> {
-  let count = 0;
-  for (const dir of runs) {
-    for await (const { at } of new RunCursor(dir).next(clock.now(), !follow)) {
-      if (at >= sinceMs) count++;
-    }
-  }
-  return count;
 }

@@ -1,5 +1,6 @@
 /** The pods of a workflow that have logs, and the lines of each: from where it runs, or from the archive. */
 import { defined } from "../../base/defined.ts";
+import { lastOf } from "../../base/last_of.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
@@ -120,15 +121,10 @@ async function* archivedLines(
 ): AsyncIterable<LogLine> {
   if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
   const { artifacts } = deps;
-  const lines = () => artifactLines(artifacts, workflow, artifact);
-  let toSkip = 0;
-  // It is read twice: nobody knows how long the last lines are.
-  if (tailLines !== undefined) {
-    for await (const _ of lines()) toSkip++;
-    toSkip -= tailLines;
-  }
-  for await (const text of lines()) {
-    if (toSkip-- <= 0) yield { at, text: text.endsWith("\r") ? text.slice(0, -1) : text };
+  const read = () => artifactLines(artifacts, workflow, artifact);
+  const lines = tailLines === undefined ? read() : lastOf(read, tailLines, ({ length }) => length);
+  for await (const text of lines) {
+    yield { at, text: text.endsWith("\r") ? text.slice(0, -1) : text };
   }
 }
 
