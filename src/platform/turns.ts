@@ -6,6 +6,16 @@ import type { Steps } from "../base/steps.ts";
 /** How long work goes on before others get their turn, in milliseconds. */
 const TURN_MS = 20;
 
+let nowMs = () => performance.now();
+
+/**
+ * Measures turns by another clock. By the one of a simulation none is ever used up, so its course does not depend on how
+ * fast its machine is.
+ */
+export function measureTurnsBy(now: () => number): void {
+  nowMs = now;
+}
+
 /**
  * The turn of the event loop that all long work shares: each of many works that begin together would otherwise take a turn
  * of its own before anything else is heard.
@@ -18,7 +28,7 @@ class LoopTurn {
 
   /** Whether others must have their turn before long work goes on. */
   isUsedUp(): boolean {
-    const now = performance.now();
+    const now = nowMs();
     if (this.#begun !== undefined) return now - this.#begun >= TURN_MS;
     this.#begun = now;
     // Intentionally no immediate: on Deno, many of those run before requests are heard.

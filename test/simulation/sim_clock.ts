@@ -3,6 +3,10 @@
  * of each settle before the next. Nothing here reads the machine's clock, so a run depends only on its seed.
  */
 import { type Clock, MAX_TIMER_MS, sleepOn } from "../../src/platform/clock.ts";
+import { measureTurnsBy } from "../../src/platform/turns.ts";
+
+// Long work goes on in one turn here: where it pauses would depend on the machine.
+measureTurnsBy(() => 0);
 
 interface Alarm {
   at: number;
