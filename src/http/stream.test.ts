@@ -106,7 +106,7 @@ test("framingOf() asks for exactly one media type", () => {
 test("a large frame is sent in pieces, and takes room until it is read", async () => {
   const text = writeJson({ text: "é<".repeat(500_000) });
   const clock = new ManualClock();
-  const hold = new Hold(new LargeReads(clock));
+  const hold = new Hold(new LargeReads(clock), "one");
   const response = streamResponse(messages(new FrameText(text), { a: 1 }), {
     framing: "ndjson",
     clock,
