@@ -33,6 +33,8 @@ export interface Call<Q extends QuerySchema = QuerySchema, B = unknown> {
   signal: AbortSignal;
   /** The answer shows no more than `minimalWire` of wire.ts leaves, because the caller prefers that. */
   isMinimal: boolean;
+  /** What a large answer may be cut down to if there is no room for it. */
+  brief?: JsonObject;
   /** Says in a header `Warning` what the answer lacks: printable ASCII without quotation marks. */
   warn(text: string): void;
 }

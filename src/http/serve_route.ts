@@ -108,7 +108,7 @@ async function attempt(
     workingOn("request", env.requestId);
     const value = decodedBody(text, served, headers);
     const warnings: string[] = [];
-    const hold = env.hold ??= service.workflows.newHold();
+    const hold = env.hold ??= service.workflows.newHold(partyOf(caller, env));
     const call: Call = {
       service: { ...service, workflows: service.workflows.heldBy(hold) },
       operation: route.operation,
@@ -125,7 +125,7 @@ async function attempt(
     };
     framing = abort && framingOf(headers);
     const response = route.kind === "unary"
-      ? await answerResponse(await route.run(call), deps, env, reads)
+      ? await answerResponse(await route.run(call), { deps, env, reads, hold, call })
       : await respond(route, served, request, env, call, abort);
     return withNotes(response, call, warnings);
   } catch (error) {
@@ -216,24 +216,38 @@ function senderOf({ isAnyone, identity }: Caller): BodySender {
   return { type: "identity", key: `${identity.issuer ?? ""} ${identity.subject ?? ""}` };
 }
 
+/** To whose share it counts what a request reads and answers: one who has not proved who he is has that of his address. */
+function partyOf(caller: Caller, { server }: RequestEnv): string {
+  const sender = senderOf(caller);
+  return sender.type === "identity" ? `identity ${sender.key}` : `address ${addressOf(server)}`;
+}
+
+/** What is known when the answer of a request is written. */
+interface Answering {
+  deps: AppDeps;
+  env: RequestEnv;
+  reads: Deadlines;
+  hold: Hold;
+  call: Call;
+}
+
 function answerResponse(
   answer: JsonObject | string,
-  deps: AppDeps,
-  env: RequestEnv,
-  reads: Deadlines,
+  answering: Answering,
 ): Response | Promise<Response> {
+  const { deps, env, hold } = answering;
   workingOn("request", env.requestId);
   // What was read may be large although it has few members.
-  const isHeld = env.hold !== undefined && env.hold.size > 0;
+  const isHeld = hold.size > 0;
   if (typeof answer !== "string" && (isHeld || isLargeAnswer(answer))) {
     const pieces = answerPieces(answer);
-    if (isHeld) return streamed(pieces, deps, env, reads);
-    return writtenInTurns(pieces).then((texts) => roomyResponse(texts, deps, env, reads));
+    if (isHeld) return streamed(pieces, answering);
+    return writtenInTurns(pieces).then((texts) => roomyResponse(texts, answering));
   }
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
   if (text.length <= SMALL_READ) return jsonResponse(escapeMarkup(text), deps, env);
-  if (isHeld) return streamed(textPieces(text), deps, env, reads);
-  return roomyResponse([text], deps, env, reads, textPieces(text));
+  if (isHeld) return streamed(textPieces(text), answering);
+  return roomyResponse([text], answering, textPieces(text));
 }
 
 /** The pieces of a large answer, written before it is known how much room it needs. */
@@ -247,26 +261,31 @@ async function writtenInTurns(pieces: Iterable<string>): Promise<string[]> {
   return texts;
 }
 
-/** An answer that is sent when there is room for its text. @throws {Problem} DeadlineExceeded */
+/**
+ * An answer that is sent when there is room for its text. If there is none, the brief form of the answer is sent: what was
+ * asked for is done, and so the caller learns it.
+ * @throws {Problem} DeadlineExceeded if it has no brief form
+ */
 async function roomyResponse(
   texts: readonly string[],
-  deps: AppDeps,
-  env: RequestEnv,
-  reads: Deadlines,
+  answering: Answering,
   pieces: Iterable<string> = texts,
 ): Promise<Response> {
-  await env.hold?.enter(texts.reduce((size, text) => size + text.length, 0));
-  return streamed(pieces, deps, env, reads);
+  const { deps, env, hold, call } = answering;
+  try {
+    const size = texts.reduce((sum, text) => sum + text.length, 0);
+    await hold.enter(size, call.brief !== undefined);
+  } catch (error) {
+    if (call.brief === undefined) throw error;
+    call.isMinimal = true;
+    call.warn("too many large answers are being sent: this one is as with Prefer: return=minimal");
+    return jsonResponse(writeJson(call.brief), deps, env);
+  }
+  return streamed(pieces, answering);
 }
 
 /** An answer that keeps its room until it is sent. */
-function streamed(
-  pieces: Iterable<string>,
-  deps: AppDeps,
-  env: RequestEnv,
-  reads: Deadlines,
-): Response {
-  const hold = env.hold ??= deps.service.workflows.newHold();
+function streamed(pieces: Iterable<string>, { deps, env, reads, hold }: Answering): Response {
   hold.isKept = true;
   return jsonResponse(answerStream(pieces, reads, hold), deps, env);
 }

@@ -150,7 +150,7 @@ test("a stream whose client takes nothing is cut off, too, when its source has t
 test("a stream whose client takes nothing of a large frame is cut off when others need its room", async () => {
   const clock = new ManualClock();
   const large = new LargeReads(clock);
-  const hold = new Hold(large);
+  const hold = new Hold(large, "one");
   const ended: string[] = [];
   const response = streamResponse(messages(new FrameText(`"${"x".repeat(2 ** 25)}"`)), {
     framing: "ndjson",
@@ -161,7 +161,7 @@ test("a stream whose client takes nothing of a large frame is cut off when other
   });
   const reader = response.body?.getReader();
   await reader?.read();
-  const waiting = new Hold(large).enter(2 ** 20);
+  const waiting = new Hold(large, "other").enter(2 ** 24);
   await clock.advance(10_000);
   await waiting;
   expect(ended).toEqual(["end"]);

@@ -6,6 +6,7 @@ import type { CronWorkflow, ObjectMeta, Workflow, WorkflowSpec } from "../spec/m
 import { decode } from "../spec/schema/decode.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { specText } from "../spec/spec_text.ts";
+import { SMALL_READ } from "../service/workflows/large_reads.ts";
 import { isLargeAnswer } from "./answer_text.ts";
 import { kindSchema } from "./requests.ts";
 import type { Call } from "./route.ts";
@@ -102,10 +103,13 @@ export function warnOfArchive(
 
 /** The answer to a request that creates or changes a workflow. */
 export function changedWire(
-  { isMinimal }: Pick<Call, "isMinimal">,
+  call: Pick<Call, "isMinimal" | "brief">,
   workflow: Workflow,
 ): JsonObject | string {
-  return isMinimal ? minimalWire(workflow) : wholeWire(workflow);
+  if (call.isMinimal) return minimalWire(workflow);
+  const answer = wholeWire(workflow);
+  if (typeof answer !== "string" || answer.length > SMALL_READ) call.brief = minimalWire(workflow);
+  return answer;
 }
 
 /** What is left of a workflow for a caller who prefers a minimal answer. */

@@ -5,6 +5,7 @@ import { SMALL_ACTOR } from "../../actors/large_turn.ts";
 import { Hold, LargeReads } from "./large_reads.ts";
 
 const LARGE = 20 * 2 ** 20;
+const MEDIUM = 2 ** 20;
 const actor = (size: number): StoredActor => ({
   id: "wf/a/b",
   version: "1",
@@ -12,8 +13,11 @@ const actor = (size: number): StoredActor => ({
 });
 
 /** Loads an actor as a request; tells when it has it. */
-function request(large: LargeReads, size: number) {
-  const hold = new Hold(large);
+let asked = 0;
+
+/** @param party who asks; by default somebody else each time */
+function request(large: LargeReads, size: number, party = `party ${asked++}`) {
+  const hold = new Hold(large, party);
   const state = { hold, isIn: false };
   const load = (bounds?: LoadBounds) =>
     Promise.resolve(
@@ -21,7 +25,7 @@ function request(large: LargeReads, size: number) {
         ? { ...actor(1), withoutNodes: true as const }
         : actor(size),
     );
-  const done = large.load("a", load, hold).then(() => {
+  const done = large.load(`wf/a/${size}`, load, hold).then(() => {
     state.isIn = true;
   });
   return { state, done };
@@ -69,20 +73,71 @@ test("who waits too long is refused, and those behind go on if there is room for
   await third.done;
 });
 
-test("what is larger than all room is read alone", async () => {
+test("what is larger than all room is read alone but for what is small enough for the rest", async () => {
   const large = new LargeReads(new ManualClock());
   const huge = request(large, 2 ** 26);
   await huge.done;
-  const other = request(large, SMALL_ACTOR.maxSize + 1);
+  const [small, other] = [request(large, SMALL_ACTOR.maxSize + 1), request(large, LARGE)];
+  await small.done;
   await soon();
   expect(other.state.isIn).toBe(false);
   huge.state.hold.release();
   await other.done;
 });
 
+test("a caller who leaves his answers unread keeps no other caller waiting, and cuts off nobody but himself", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  const cut: string[] = [];
+  const open = async (party: string) => {
+    const { state, done } = request(large, MEDIUM, party);
+    await done;
+    state.hold.begin(() => {
+      cut.push(party);
+      state.hold.release();
+    });
+  };
+  const greedy = Array.from({ length: 60 }, () => open("greedy"));
+  await soon();
+  await open("modest");
+  expect(cut).toEqual([]);
+  await clock.advance(5_000);
+  await soon();
+  expect(new Set(cut)).toEqual(new Set(["greedy"]));
+  for (let at = 0; at < 4; at++) {
+    await clock.advance(5_000);
+    await soon();
+  }
+  await Promise.all(greedy);
+  expect(new Set(cut)).toEqual(new Set(["greedy"]));
+});
+
+test("a large workflow for which there was no room before is read once there is, and not in vain", async () => {
+  const large = new LargeReads(new ManualClock());
+  let loads = 0;
+  const read = async (hold: Hold) => {
+    await large.load("wf/a/b", (bounds) => {
+      if (bounds !== undefined) return Promise.resolve({ ...actor(1), withoutNodes: true });
+      loads++;
+      return Promise.resolve(actor(LARGE));
+    }, hold);
+  };
+  const holds = [1, 2, 3].map((at) => new Hold(large, `reader ${at}`));
+  await Promise.all(holds.slice(0, 1).map(read));
+  const others = holds.slice(1).map(read);
+  await soon();
+  expect(loads).toBe(1);
+  holds[0]?.release();
+  await soon();
+  holds[1]?.release();
+  await Promise.all(others);
+  expect(loads).toBe(3);
+  expect(holds[2]?.size).toBe(LARGE);
+});
+
 test("a request that holds room never waits for itself; outside of requests nothing waits", async () => {
   const large = new LargeReads(new ManualClock());
-  const hold = new Hold(large);
+  const hold = new Hold(large, `party ${asked++}`);
   await large.enter(LARGE, hold);
   await large.enter(LARGE, hold);
   expect(hold.size).toBe(2 * LARGE);
@@ -103,7 +158,10 @@ test("a page of a list for which there is no room is not kept, but loaded again"
       ({ size }) => size,
       hold,
     );
-  const [first, second] = [new Hold(large), new Hold(large)];
+  const [first, second] = [
+    new Hold(large, `party ${asked++}`),
+    new Hold(large, `party ${asked++}`),
+  ];
   await page(LARGE, first);
   const waiting = page(LARGE + 1, second);
   await soon();
@@ -113,7 +171,7 @@ test("a page of a list for which there is no room is not kept, but loaded again"
   expect(loads).toEqual([LARGE, LARGE + 1, LARGE + 1]);
   expect(second.size).toBe(LARGE + 1);
   // One that fits is loaded once.
-  await page(10, new Hold(large));
+  await page(10, new Hold(large, `party ${asked++}`));
   expect(loads).toHaveLength(4);
 });
 
@@ -129,8 +187,6 @@ test("a read that ends after its request holds nothing", async () => {
   expect(late.state.hold.size).toBe(0);
   await request(large, LARGE).done;
 });
-
-const MEDIUM = 2 ** 20;
 
 test("reads of medium size take room too, and those that wait are read again", async () => {
   const large = new LargeReads(new ManualClock());
@@ -192,7 +248,7 @@ test("the one that waits comes in when the stalest answer has been silent for fi
 
 test("an answer that was made without room waits for it, and is refused where too many wait", async () => {
   const large = new LargeReads(new ManualClock());
-  const holds = Array.from({ length: 4 }, () => new Hold(large));
+  const holds = Array.from({ length: 4 }, () => new Hold(large, `party ${asked++}`));
   const entered: number[] = [];
   const enter = (at: number) => holds[at]?.enter(LARGE).then(() => void entered.push(at));
   await enter(0);
@@ -206,9 +262,21 @@ test("an answer that was made without room waits for it, and is refused where to
   await enter(3);
 });
 
+test("the answers of one caller that wait for room leave some for those of others, and a brief form waits less", async () => {
+  const clock = new ManualClock();
+  const large = new LargeReads(clock);
+  await new Hold(large, "greedy").enter(LARGE);
+  await new Hold(large, "third").enter(LARGE / 2);
+  const waiting = new Hold(large, "greedy").enter(LARGE);
+  await expect(new Hold(large, "greedy").enter(LARGE)).rejects.toThrow("may have been done");
+  const modest = new Hold(large, "modest").enter(LARGE / 2, true);
+  await Promise.all([expect(modest).rejects.toThrow("may have been done"), clock.advance(10_000)]);
+  await Promise.all([expect(waiting).rejects.toThrow("may have been done"), clock.advance(20_000)]);
+});
+
 test("a stream gives back the room of what was read", async () => {
   const large = new LargeReads(new ManualClock());
-  const hold = new Hold(large);
+  const hold = new Hold(large, `party ${asked++}`);
   await hold.enter(LARGE);
   const other = request(large, LARGE);
   await soon();

@@ -2,8 +2,10 @@
  * Room in memory for what requests read and answer. A workflow of 64 MB takes several times that while it is decoded, shown
  * and sent, and what a client does not read stays in memory, so a few clients could use up the heap. Each request that reads
  * or answers much takes room for it, and holds it until its answer is sent; the others wait. Meanwhile, whoever takes nothing
- * of their answer is cut off. Small reads and answers never wait and cost nothing here.
+ * of his answer is cut off. Each caller has a share of the room, so that whoever reads little finds some at once, however much
+ * others read or leave unread. Small reads and answers never wait and cost nothing here.
  */
+import { BoundedCache } from "../../base/bounded_cache.ts";
 import { Chain, type Link } from "../../base/chain.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
@@ -13,25 +15,31 @@ import type { Clock } from "../../platform/clock.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import { Turns } from "../../platform/turns.ts";
+import { FairRoom } from "./fair_room.ts";
 
 /** What needs no room, characters. */
 export const SMALL_READ = 2 ** 17;
-/** Characters of stored text for which there is room at once; one that is larger has it alone. */
+/** Characters of stored text for which there is room at once. */
 const ROOM = 2 ** 25;
 /** Characters of answers that may wait for room, because they were not read but made. */
 const MAX_WAITING = 2 ** 25;
-/** Texts of large workflows that are loaded at once, or wait for room. */
+/** Texts of large workflows that are loaded at once. */
 const LOADS = 2;
+/** How many large workflows are remembered by their size. */
+const MAX_SIZES = 1_000;
 /** Reads of small ones, and of pages of lists, at once: nobody knows how large they are before. */
 const READS = 48;
 const PAGES = 8;
 /** How long a request waits for room, ms. */
 const PATIENCE_MS = 30_000;
-/** Whoever takes nothing of their answer for so long is cut off if others wait for room, ms. */
+/** The same for an answer that has a brief form. */
+const BRIEF_PATIENCE_MS = 10_000;
+/** Who takes nothing of his answer for so long is cut off if others wait for room, ms. */
 const STALE_MS = 5_000;
 
 /** An answer on its way. */
 interface Sending {
+  party: string;
   cut: () => void;
   /** When something of it was last taken, monotonic ms. */
   takenAt: number;
@@ -40,45 +48,58 @@ interface Sending {
 /** What a request holds. */
 export class Hold {
   readonly #large: LargeReads;
+  /** To whose share it counts. */
+  readonly party: string;
   #size = 0;
+  /** What of the room it has: no more than one caller may have. */
+  #room = 0;
   #isReleased = false;
   #sending: Link<Sending> | undefined;
   /** The answer is still being sent: whoever sends it releases. */
   isKept = false;
 
-  constructor(large: LargeReads) {
+  constructor(large: LargeReads, party: string) {
     this.#large = large;
+    this.party = party;
   }
 
   get size(): number {
     return this.#size;
   }
 
-  /** A read that ends after its request, because another part of it failed, holds nothing. */
-  add(size: number): void {
-    if (this.#isReleased) this.#large.leave(size);
-    else this.#size += size;
+  get room(): number {
+    return this.#room;
+  }
+
+  /**
+   * A read that ends after its request, because another part of it failed, holds nothing.
+   * @param room was taken for it
+   */
+  add(size: number, room: number): void {
+    if (this.#isReleased) return this.#large.leave(this.party, room);
+    this.#size += size;
+    this.#room += room;
   }
 
   /** Gives a part of it back. */
   give(size: number): void {
-    const given = Math.min(size, this.#size);
-    this.#size -= given;
+    this.#size -= Math.min(size, this.#size);
     if (this.#size === 0) this.#end();
-    if (given > 0) this.#large.leave(given);
+    this.#leave(Math.max(0, this.#room - this.#size));
   }
 
   /**
    * Takes room for an answer that was made without any, and is in memory already.
+   * @param hasBrief something else can be answered, so it does not wait long
    * @throws {Problem} DeadlineExceeded when there is none for a long time, or when too much waits for it
    */
-  async enter(size: number): Promise<void> {
-    await this.#large.enterMade(size, this);
+  async enter(size: number, hasBrief = false): Promise<void> {
+    await this.#large.enterMade(size, this, hasBrief);
   }
 
   /** The answer is being sent from now on, as long as it has room. @param cut ends that; it is called if others need its room */
   begin(cut: () => void): void {
-    if (!this.#isReleased) this.#sending ??= this.#large.begin(cut);
+    if (!this.#isReleased) this.#sending ??= this.#large.begin(this.party, cut);
   }
 
   /** Something of the answer was taken. */
@@ -88,12 +109,16 @@ export class Hold {
 
   /** Gives everything back; a second call has no effect. */
   readonly release = (): void => {
-    const size = this.#size;
     this.#isReleased = true;
     this.#size = 0;
     this.#end();
-    if (size > 0) this.#large.leave(size);
+    this.#leave(this.#room);
   };
+
+  #leave(room: number): void {
+    this.#room -= room;
+    this.#large.leave(this.party, room);
+  }
 
   #end(): void {
     if (this.#sending !== undefined) this.#large.end(this.#sending);
@@ -107,38 +132,47 @@ export class LargeReads {
   readonly #pages = new FairLimiter(PAGES);
   readonly #clock: Clock;
   readonly #patience: Deadlines;
-  readonly #waiting: { size: number; begin: () => void }[] = [];
+  readonly #briefPatience: Deadlines;
+  readonly #room = new FairRoom(ROOM);
+  /** Of made answers that wait. */
+  readonly #made = new FairRoom(MAX_WAITING);
+  /** Of large workflows that were read last, by id. */
+  readonly #sizes = new BoundedCache<string, number>(MAX_SIZES);
   /** Those who hold room for an answer, from the one that has taken nothing for longest. */
   readonly #sending = new Chain<Sending>();
-  #used = 0;
-  /** Characters of made answers that wait. */
-  #made = 0;
   #isLooking = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#patience = new Deadlines(clock, PATIENCE_MS);
+    this.#briefPatience = new Deadlines(clock, BRIEF_PATIENCE_MS);
   }
 
   /**
    * Loads an actor; of a large one, once there is room for it.
    *
+   * @param id of the actor
    * @param load loads it within bounds, or all of it
    * @param hold see {@link enter}
    * @throws {Problem} Unavailable when there is no room for a long time
    */
   async load(
-    namespace: string,
+    id: string,
     load: (bounds?: LoadBounds) => Promise<StoredActor | undefined>,
     hold?: Hold,
   ): Promise<StoredActor | undefined> {
-    const small = await this.loadSmall(namespace, () => load(SMALL_ACTOR), hold, sizeIfWhole);
+    const small = await this.loadSmall(() => load(SMALL_ACTOR), hold, sizeIfWhole);
     if (small?.withoutNodes !== true) return small;
-    return await this.#loads.run(namespace, async () => {
-      const stored = await load();
-      if (stored !== undefined) await this.enter(sizeOfParts(stored.parts), hold);
-      return stored;
-    });
+    const whole = () => this.#loads.run(hold?.party ?? "", load);
+    if (hold === undefined) return await whole();
+    // It would be read in vain if there were no room for it afterwards.
+    const known = hold.size === 0 ? this.#sizes.get(id) ?? 0 : 0;
+    await this.enter(known, hold);
+    return await this.#readInRoom(whole, (stored) => {
+      const size = sizeOfActor(stored);
+      this.#sizes.set(id, size);
+      return Math.max(0, size - known);
+    }, hold);
   }
 
   /**
@@ -149,13 +183,12 @@ export class LargeReads {
    * @throws {Problem} as `enter`
    */
   async loadSmall(
-    namespace: string,
     load: () => Promise<StoredActor | undefined>,
     hold?: Hold,
     sizeOf = sizeOfActor,
   ): Promise<StoredActor | undefined> {
     if (hold === undefined) return await load();
-    return await this.#readInRoom(() => this.#reads.run(namespace, load), sizeOf, hold);
+    return await this.#readInRoom(() => this.#reads.run(hold.party, load), sizeOf, hold);
   }
 
   /**
@@ -167,9 +200,7 @@ export class LargeReads {
    */
   async enter(size: number, hold?: Hold): Promise<void> {
     if (hold === undefined || size <= SMALL_READ) return;
-    if (hold.size === 0) await this.#wait(size, tooManyReads);
-    else this.#used += size;
-    hold.add(size);
+    if (!this.#takeAtOnce(size, hold)) await this.#wait(size, hold, tooManyReads);
   }
 
   /**
@@ -186,7 +217,7 @@ export class LargeReads {
     hold?: Hold,
   ): Promise<Page> {
     if (hold === undefined) return await load();
-    return await this.#readInRoom(() => this.#pages.run("", load), sizeOf, hold);
+    return await this.#readInRoom(() => this.#pages.run(hold.party, load), sizeOf, hold);
   }
 
   async #readInRoom<Page>(
@@ -215,31 +246,34 @@ export class LargeReads {
     const page = await load();
     const size = sizeOf(page);
     if (size <= SMALL_READ) return { page, isSmall: true };
-    if (hold.size === 0 && !this.#isFree(size)) return size;
-    this.#used += size;
-    hold.add(size);
+    if (!this.#takeAtOnce(size, hold)) return size;
     return { page, isSmall: false };
   }
 
   /** See {@link Hold.enter}. */
-  async enterMade(size: number, hold: Hold): Promise<void> {
-    if (hold.size > 0 || this.#isFree(size)) {
-      this.#used += size;
-      return hold.add(size);
-    }
-    if (this.#made > 0 && this.#made + size > MAX_WAITING) throw tooManyAnswers();
-    this.#made += size;
+  async enterMade(size: number, hold: Hold, hasBrief: boolean): Promise<void> {
+    if (this.#takeAtOnce(size, hold)) return;
+    const waiting = Math.min(size, this.#made.most);
+    if (!this.#made.enter(hold.party, waiting)) throw tooManyAnswers();
     try {
-      await this.#wait(size, tooManyAnswers);
+      await this.#wait(size, hold, tooManyAnswers, hasBrief ? this.#briefPatience : undefined);
     } finally {
-      this.#made -= size;
+      this.#made.leave(hold.party, waiting);
     }
-    hold.add(size);
+  }
+
+  /** Takes room if there is some. One that holds some already gets it in any case, up to what one caller may have. */
+  #takeAtOnce(size: number, hold: Hold): boolean {
+    const room = Math.min(size, this.#room.most - hold.room);
+    if (hold.size > 0) this.#room.take(hold.party, room);
+    else if (!this.#room.enter(hold.party, room)) return false;
+    hold.add(size, room);
+    return true;
   }
 
   /** See {@link Hold.begin}. */
-  begin(cut: () => void): Link<Sending> {
-    return this.#sending.add({ cut, takenAt: this.#clock.monotonic() });
+  begin(party: string, cut: () => void): Link<Sending> {
+    return this.#sending.add({ party, cut, takenAt: this.#clock.monotonic() });
   }
 
   /** See {@link Hold.taken}. */
@@ -252,70 +286,54 @@ export class LargeReads {
     this.#sending.remove(sending);
   }
 
-  /** Cuts off who has taken nothing for long, as long as others wait; looks again when the next one has. */
-  readonly #cutStale = (): void => {
-    this.#isLooking = false;
-    while (this.#waiting.length > 0) {
-      const first = this.#sending.first;
-      if (first === undefined) return this.#look(STALE_MS);
-      const left = first.value.takenAt + STALE_MS - this.#clock.monotonic();
+  /**
+   * Cuts off who has taken nothing for long, as long as others wait; looks again when the next one has. Who waits because he
+   * has his share cuts off only answers of his own.
+   */
+  #cutStale(): void {
+    const now = this.#clock.monotonic();
+    for (const sending of this.#sending) {
+      if (!this.#room.isAwaited) return;
+      const left = sending.takenAt + STALE_MS - now;
       if (left > 0) return this.#look(left);
-      this.#sending.remove(first);
-      first.value.cut();
+      if (this.#room.isShort || this.#room.isAwaitedBy(sending.party)) sending.cut();
     }
-  };
+    if (this.#room.isAwaited) this.#look(STALE_MS);
+  }
 
   #look(ms: number): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    this.#clock.after(ms, this.#cutStale, true);
+    this.#clock.after(ms, () => {
+      this.#isLooking = false;
+      this.#cutStale();
+    }, true);
   }
 
-  #isFree(size: number): boolean {
-    return this.#waiting.length === 0 && this.#hasRoom(size);
-  }
-
-  leave(size: number): void {
-    this.#used -= size;
-    this.#admit();
-  }
-
-  #admit(): void {
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (!this.#hasRoom(next.size)) return;
-      this.#waiting.shift();
-      this.#used += next.size;
-      next.begin();
-    }
-  }
-
-  #hasRoom(size: number): boolean {
-    return this.#used === 0 || this.#used + size <= ROOM;
+  leave(party: string, room: number): void {
+    this.#room.leave(party, room);
   }
 
   /** @param tooLate what it fails with in the end */
-  #wait(size: number, tooLate: () => Problem): Promise<void> | void {
-    if (this.#isFree(size)) {
-      this.#used += size;
-      return;
-    }
-    return new Promise((resolve, reject) => {
-      const entry = {
-        size,
-        begin: () => {
-          over();
-          resolve();
-        },
-      };
-      const over = this.#patience.add(() => {
-        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-        // Those behind it may need less.
-        this.#admit();
+  async #wait(
+    size: number,
+    hold: Hold,
+    tooLate: () => Problem,
+    patience = this.#patience,
+  ): Promise<void> {
+    const room = Math.min(size, this.#room.most);
+    await new Promise<void>((resolve, reject) => {
+      const wait = this.#room.wait(hold.party, room, () => {
+        over();
+        resolve();
+      });
+      const over = patience.add(() => {
+        this.#room.giveUp(wait);
         reject(tooLate());
       });
-      this.#waiting.push(entry);
-      if (!this.#isLooking) this.#cutStale();
+      this.#cutStale();
     });
+    hold.add(size, room);
   }
 }
 

@@ -6,8 +6,11 @@ import type { Version } from "../../store/version.ts";
 import { Hold, LargeReads, SMALL_READ } from "./large_reads.ts";
 
 export interface WorkflowSource {
-  /** What a request holds that is about to begin: nothing yet. */
-  newHold(): Hold;
+  /**
+   * What a request holds that is about to begin: nothing yet.
+   * @param party its caller, who has a share of the room
+   */
+  newHold(party: string): Hold;
   /** The same source for one request: what it finds has room until the hold is released. Outside of requests nothing is held. */
   heldBy(hold: Hold): WorkflowSource;
   /**
@@ -54,8 +57,8 @@ class Source implements WorkflowSource {
     return this.#shared.actors;
   }
 
-  newHold(): Hold {
-    return new Hold(this.#shared.large);
+  newHold(party: string): Hold {
+    return new Hold(this.#shared.large, party);
   }
 
   heldBy(hold: Hold): WorkflowSource {
@@ -75,14 +78,14 @@ class Source implements WorkflowSource {
     if (namespace === "" || name === "") return undefined;
     const { large, load } = this.#shared;
     const id = workflowActorId(namespace, name);
-    return await large.load(namespace, (bounds) => load(id, bounds), this.#hold);
+    return await large.load(id, (bounds) => load(id, bounds), this.#hold);
   }
 
   async findHead(namespace: string, name: string): Promise<StoredActor | undefined> {
     if (namespace === "" || name === "") return undefined;
     const { large, load } = this.#shared;
     const id = workflowActorId(namespace, name);
-    return await large.loadSmall(namespace, () => load(id, FEW_NODES), this.#hold);
+    return await large.loadSmall(() => load(id, FEW_NODES), this.#hold);
   }
 }
 
