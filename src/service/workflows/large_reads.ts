@@ -28,7 +28,7 @@ const LOADS = 2;
 /** How many large workflows are remembered by their size. */
 const MAX_SIZES = 1_000;
 /** Reads of small ones, and of pages of lists, at once: nobody knows how large they are before. */
-const READS = 48;
+const READS = 16;
 const PAGES = 8;
 /** How long a request waits for room, ms. */
 const PATIENCE_MS = 30_000;
@@ -130,6 +130,7 @@ export class LargeReads {
   readonly #loads = new FairLimiter(LOADS);
   readonly #reads = new FairLimiter(READS);
   readonly #pages = new FairLimiter(PAGES);
+  readonly #turns = new Turns();
   readonly #clock: Clock;
   readonly #patience: Deadlines;
   readonly #briefPatience: Deadlines;
@@ -161,8 +162,8 @@ export class LargeReads {
     load: (bounds?: LoadBounds) => Promise<StoredActor | undefined>,
     hold?: Hold,
   ): Promise<StoredActor | undefined> {
-    const small = await this.loadSmall(() => load(SMALL_ACTOR), hold, sizeIfWhole);
-    if (small?.withoutNodes !== true) return small;
+    const small = await this.#ifSmall(load, hold);
+    if (small !== "large") return small;
     const whole = () => this.#loads.run(hold?.party ?? "", load);
     if (hold === undefined) return await whole();
     // It would be read in vain if there were no room for it afterwards.
@@ -173,6 +174,17 @@ export class LargeReads {
       this.#sizes.set(id, size);
       return Math.max(0, size - known);
     }, hold);
+  }
+
+  /**
+   * A method of its own: whoever waits for room would still refer to what was read, and a spec alone may have megabytes.
+   */
+  async #ifSmall(
+    load: (bounds: LoadBounds) => Promise<StoredActor | undefined>,
+    hold: Hold | undefined,
+  ): Promise<StoredActor | "large" | undefined> {
+    const small = await this.loadSmall(() => load(SMALL_ACTOR), hold, sizeIfWhole);
+    return small?.withoutNodes === true ? "large" : small;
   }
 
   /**
@@ -225,10 +237,12 @@ export class LargeReads {
     sizeOf: (page: Page) => number,
     hold: Hold,
   ): Promise<Page> {
+    // A store on this machine answers without a pause, and many may begin to read at the same moment.
+    if (this.#turns.isOver) await this.#turns.pause();
     const found = await this.#orSize(load, sizeOf, hold);
     if (typeof found === "object" && found.isSmall) return found.page;
     // To read and to show it takes a while, and others may have begun at the same moment.
-    await new Turns().pause();
+    await this.#turns.pause();
     if (typeof found === "object") return found.page;
     await this.enter(found, hold);
     return await load();

@@ -2,6 +2,7 @@
  * Workflows with very many nodes on real servers: lists are bounded, a read is complete, a deletion is quick and leaves
  * nothing behind.
  */
+import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
 import { type Backend, BACKENDS, fill, type Filling, PATIENCE_MS } from "./large_setting.ts";
@@ -117,6 +118,47 @@ test.each(Object.entries(BACKENDS))(
       }));
       expect(Math.min(...sizes)).toBeGreaterThan(15_000_000);
     } finally {
+      await server?.stop();
+      await backend.stop();
+    }
+  },
+  PATIENCE_MS,
+);
+
+test.each(Object.entries(BACKENDS))(
+  "many who ask for a workflow with a large spec and read no answer do not use up the heap: on %s",
+  async (_name, open) => {
+    const backend = await open();
+    let server: ServerProcess | undefined;
+    const sockets: Socket[] = [];
+    try {
+      const store = await backend.open();
+      await store.close();
+      server = await startServer([`--store=${backend.flag}`, "--executor=none"], { heapMiB: 448 });
+      const { url } = server;
+      const spec = {
+        entrypoint: "main",
+        arguments: { parameters: [{ name: "text", value: "x".repeat(3_900_000) }] },
+        templates: [{ name: "main", suspend: {} }],
+      };
+      const body = JSON.stringify({ workflow: { metadata: { name: "large" }, spec } });
+      const prefer = "return=minimal";
+      const init = { method: "POST", body, headers: { prefer } };
+      expect((await fetch(`${url}/api/v1/workflows/read`, init)).status).toBe(200);
+      const { port, hostname } = new URL(url);
+      const path = "/api/v1/workflows/read/large";
+      for (let at = 0; at < 200; at++) {
+        const socket = connect(Number(port), hostname).pause();
+        socket.on("error", () => {});
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+        sockets.push(socket);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      for (const socket of sockets) socket.destroy();
+      const answer = await persist(`${url}${path}`);
+      expect((await answer.text()).length).toBeGreaterThan(3_900_000);
+    } finally {
+      for (const socket of sockets) socket.destroy();
       await server?.stop();
       await backend.stop();
     }
