@@ -2,7 +2,7 @@
  * Room in memory for what requests read and answer. A workflow of 64 MB takes several times that while it is decoded, shown
  * and sent, and what a client does not read stays in memory, so a few clients could use up the heap. Each request that reads
  * or answers much takes room for it, and holds it until its answer is sent; the others wait. Meanwhile, whoever takes nothing
- * of his answer is cut off. Each caller has a share of the room, so that whoever reads little finds some at once, however much
+ * of their answer is cut off. Each caller has a share of the room, so that whoever reads little finds some at once, however much
  * others read or leave unread. Small reads and answers never wait and cost nothing here.
  */
 import { BoundedCache } from "../../base/bounded_cache.ts";
@@ -34,7 +34,7 @@ const PAGES = 8;
 const PATIENCE_MS = 30_000;
 /** The same for an answer that has a brief form. */
 const BRIEF_PATIENCE_MS = 10_000;
-/** Who takes nothing of his answer for so long is cut off if others wait for room, ms. */
+/** Whoever takes nothing of their answer for so long is cut off if others wait for room, ms. */
 const STALE_MS = 5_000;
 
 /** An answer on its way. */
