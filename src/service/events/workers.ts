@@ -125,8 +125,8 @@ export class EventWorkers {
         const running: Promise<void>[] = [];
         const turns = new Turns();
         for (const event of batch) {
-          // To read a large one takes a while, and there may be many.
-          if (turns.isOver) await turns.pause();
+          // To read it takes a while, and there may be many.
+          if (isLargeEvent(event)) await turns.pause();
           const one = this.#dispatch(event, finished, onOver);
           if (one !== undefined) running.push(one);
         }
