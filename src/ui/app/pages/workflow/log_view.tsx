@@ -1,6 +1,6 @@
 /** What the steps have written: lines as they come, to search and to download. */
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogLine } from "../../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { troubleOf } from "../../data/api.ts";
@@ -21,7 +21,7 @@ export function LogView(
   { workflow, node }: { workflow: Workflow; node?: NodeStatus },
 ): JSX.Element {
   const podName = node === undefined ? undefined : podOf(workflow, node);
-  const { lines, trouble, isOver } = useLines(workflow, podName);
+  const { lines, trouble, isFollowed, isOver } = useLines(workflow, podName);
   const [search, setSearch] = useState("");
   const titles = useTitles(workflow);
   const [hasFields, setFields] = useState(false);
@@ -69,6 +69,7 @@ export function LogView(
           <Lines
             lines={shown}
             hasFields={hasFields}
+            isFollowed={isFollowed}
             podTitle={podName === undefined ? (pod) => titles.get(pod) ?? pod : undefined}
           />
         )}
@@ -86,16 +87,18 @@ function useTitles(workflow: Workflow): ReadonlyMap<string, string> {
 }
 
 function Lines(
-  { lines, hasFields, podTitle }: {
+  { lines, hasFields, isFollowed, podTitle }: {
     lines: readonly LogLine[];
     hasFields: boolean;
+    /** They came, or come, as the steps write them; others are read from their beginning. */
+    isFollowed: boolean;
     /** What to call the step of a line; absent: all lines are of one step. */
     podTitle: ((pod: string) => string) | undefined;
   },
 ): JSX.Element {
-  const end = useEndInView(lines.length);
+  const { box, onScroll } = useEndInView(lines, isFollowed);
   return (
-    <pre class="lines" ref={end} tabIndex={0} aria-label={TEXTS.logs.title}>
+    <pre class="lines" ref={box} onScroll={onScroll} tabIndex={0} aria-label={TEXTS.logs.title}>
       {lines.map(({ content = "", podName = "" }, index) => (
         <div key={index}>
           {podTitle !== undefined && <span class="pod">{podTitle(podName)}</span>}
@@ -106,16 +109,25 @@ function Lines(
   );
 }
 
-/** A box that keeps its end in view while it grows, unless somebody has scrolled up. */
-function useEndInView(length: number) {
-  const end = useRef<HTMLPreElement>(null);
-  useEffect(() => {
-    const box = end.current;
-    if (box !== null && box.scrollHeight - box.scrollTop - box.clientHeight < 120) {
-      box.scrollTop = box.scrollHeight;
+/** So near to its end a box counts as scrolled to it, px. */
+const NEAR_END = 40;
+
+/** Keeps the end of a box in view while it grows, unless somebody has scrolled up. */
+function useEndInView(lines: readonly LogLine[], isFollowed: boolean) {
+  const box = useRef<HTMLPreElement>(null);
+  // Noted when somebody scrolls: afterwards new lines may have moved the end away by any length.
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (isFollowed && isAtEnd.current && box.current) {
+      box.current.scrollTop = box.current.scrollHeight;
     }
-  }, [length]);
-  return end;
+  }, [lines]);
+  const onScroll = () => {
+    if (box.current === null) return;
+    const { scrollHeight, scrollTop, clientHeight } = box.current;
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
+  };
+  return { box, onScroll };
 }
 
 function useLines(workflow: Workflow, podName: string | undefined) {
@@ -124,7 +136,9 @@ function useLines(workflow: Workflow, podName: string | undefined) {
   const [isOver, setOver] = useState(false);
   const { uid } = workflow.metadata;
   const ended = hasEnded(lookOfWorkflow(workflow));
+  const isFollowed = useRef(!ended);
   useEffect(() => {
+    isFollowed.current = !ended;
     const stop = new AbortController();
     setLines([]);
     setTrouble(undefined);
@@ -153,7 +167,7 @@ function useLines(workflow: Workflow, podName: string | undefined) {
       clearTimeout(timer);
     };
   }, [uid, podName]);
-  return { lines, trouble, isOver };
+  return { lines, trouble, isFollowed: isFollowed.current, isOver };
 }
 
 /** A line by its members, if it has some. */
