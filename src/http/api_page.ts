@@ -1,5 +1,6 @@
 /**
  * The page at `/apidocs`: lists the operations of `/openapi.json` and sends requests. It loads nothing from other servers.
+ * Its addresses are relative, so that it also works below a prefix that a proxy removes.
  * `docs/decisions/0008-page-to-try-the-api.md` says why it is our own.
  */
 
@@ -13,23 +14,23 @@ export const API_PAGE = `<!doctype html>
 body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 details { border: 1px solid #8884; border-radius: 6px; margin: .4rem 0; padding: .3rem .7rem; }
-summary { cursor: pointer; } summary code { margin-left: .5rem; }
+summary { cursor: pointer; } summary code { margin-left: .5rem; overflow-wrap: anywhere; }
 .method { display: inline-block; width: 4.5rem; font-weight: 600; }
-label { display: grid; grid-template-columns: 18rem 1fr; gap: .5rem; margin: .25rem 0; }
-input, textarea, button { font: inherit; } textarea { width: 100%; height: 12rem; font-family: monospace; }
+label { display: grid; grid-template-columns: minmax(0, 18rem) minmax(0, 1fr); gap: .5rem; margin: .25rem 0; overflow-wrap: anywhere; }
+input, textarea, button { font: inherit; box-sizing: border-box; max-width: 100%; } textarea { width: 100%; height: 12rem; font-family: monospace; }
 pre { overflow: auto; max-height: 30rem; background: #8881; padding: .7rem; border-radius: 6px; }
 nav a { margin-right: 1rem; }
 </style>
 <h1>Sluice API</h1>
-<nav><a href="/openapi.json">openapi.json</a><a href="/schema/Manifest.json">JSON Schema of the manifests</a></nav>
+<nav><a href="openapi.json">openapi.json</a><a href="schema/Manifest.json">JSON Schema of the manifests</a></nav>
 <p><label>Authorization header <input id="token" autocomplete="off" placeholder="Bearer …"></label></p>
 <main id="operations">Loading …</main>
-<script type="module" src="/apidocs/page.js"></script>
+<script type="module" src="apidocs/page.js"></script>
 </html>
 `;
 
 export const API_PAGE_SCRIPT = `
-const api = await (await fetch("/openapi.json")).json();
+const api = await (await fetch("openapi.json")).json();
 const main = document.getElementById("operations");
 main.textContent = "";
 const make = (tag, text, parent) => {
@@ -70,7 +71,7 @@ function operationForm(path, method, operation) {
   const button = make("button", "Send", box);
   const output = make("pre", "", box);
   button.onclick = async () => {
-    let target = path;
+    let target = path.slice(1);
     const query = new URLSearchParams();
     for (const { parameter, input } of inputs) {
       if (parameter.in === "path") {
@@ -79,7 +80,7 @@ function operationForm(path, method, operation) {
     }
     const token = document.getElementById("token").value;
     const url = query.size > 0 ? target + "?" + query : target;
-    output.textContent = method.toUpperCase() + " " + url + "\\n";
+    output.textContent = method.toUpperCase() + " /" + url + "\\n";
     try {
       const response = await fetch(url, {
         method: method.toUpperCase(),
