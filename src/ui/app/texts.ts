@@ -301,6 +301,7 @@ export const TEXTS = {
   wait: {
     resume: "Resume",
     fail: "Fail it …",
+    failNow: "Fail it",
     call: "The call that resumes it",
     makeUrl: "Make a URL for it",
     urlIsFor: (until: string) =>
@@ -808,7 +809,8 @@ export const TEXTS = {
       Forbid: "the new one is skipped",
       Replace: "the old one is terminated",
     },
-    history: (succeeded: number, failed: number) => `${succeeded} that succeeded, ${failed} others`,
+    history: (succeeded: number, failed: number) =>
+      `${succeeded} that succeeded, ${many(failed, "other", "others")}`,
     counts: (succeeded: number, failed: number) =>
       `${succeeded.toLocaleString("en")} succeeded, ${failed.toLocaleString("en")} did not`,
     trouble: {

@@ -6,10 +6,12 @@ import type { Look } from "../model/phases.ts";
 import { ticksOf, tickText } from "../model/ticks.ts";
 import { absoluteText } from "../model/times.ts";
 import { TEXTS } from "../texts.ts";
+import { fitText, measureAs } from "./fit_text.ts";
 import { useWidth } from "./use_width.ts";
 
 const ROW = 26;
 const HEAD = 24;
+const NAME = measureAs("13px");
 /** Space that a text of the axis needs, px. */
 const TEXT_PX = 96;
 
@@ -45,10 +47,11 @@ export function RunLine(
   const names = hasNames ? Math.min(240, width * 0.32) : 8;
   const x = scaleUtc().domain([from, until]).range([names, Math.max(names + 60, width - 12)]);
   const height = HEAD + rows.length * ROW;
+  const hasRoom = (tick: Date) => x(tick) >= TEXT_PX / 2 && x(tick) < width - TEXT_PX / 2;
   return (
     <div class="run-line" ref={box}>
       <svg width={width} height={height} role="group" aria-label={label}>
-        {ticksOf(x).filter((tick) => x(tick) < width - TEXT_PX / 2).map((tick) => (
+        {ticksOf(x).filter(hasRoom).map((tick) => (
           <g key={tick.getTime()} transform={`translate(${x(tick)} 0)`}>
             <line class="tick-line" y1={HEAD - 4} y2={height} />
             <text class="tick-text" y={HEAD - 9} text-anchor="middle">
@@ -95,10 +98,10 @@ function Line({ row, top, names, x, until }: LineProps): JSX.Element {
       aria-label={name === undefined ? words : TEXTS.crons.line.label(name, words)}
     >
       {name !== undefined && (
-        <svg x={0} y={top} width={Math.max(10, names - 12)} height={ROW}>
+        <text y={middle + 4}>
           <title>{name}</title>
-          <text y={ROW / 2 + 4}>{name}</text>
-        </svg>
+          {fitText(name, Math.max(10, names - 12), NAME)}
+        </text>
       )}
       {runs.map(({ key, from, to, look, title }) => (
         <rect

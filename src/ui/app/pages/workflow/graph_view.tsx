@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { layOut } from "../../data/layout.ts";
 import { type Graph, graphOf } from "../../model/graph.ts";
-import type { LayoutAnswer } from "../../model/layout.ts";
+import { type LayoutAnswer, shownLargest } from "../../model/layout.ts";
 import { nodesOf } from "../../model/tree.ts";
 import { Empty, Loading } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -12,8 +12,10 @@ import { Drawing, NODE_SIZE } from "./graph_drawing.tsx";
 import { usePanZoom } from "./pan_zoom.ts";
 import type { ViewProps } from "./view_props.ts";
 
-/** Below this width the graph goes from top to bottom, px. */
+/** Below this width the graph goes from top to bottom where it is shown larger that way, px. */
 const NARROW = 700;
+/** How much of the screen's height it may take. */
+const MOST_HEIGHT = 0.6;
 
 export function GraphView({ workflow, tree, selected, select, choice }: ViewProps): JSX.Element {
   const folds = useFolds(tree, undefined);
@@ -65,7 +67,7 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
 
 /** Small graphs leave room for what comes below. */
 function heightOf(layout: LayoutAnswer | undefined): string {
-  return `clamp(14rem, ${Math.ceil(layout?.height ?? 0) + 40}px, 60vh)`;
+  return `clamp(14rem, ${Math.ceil(layout?.height ?? 0) + 40}px, ${100 * MOST_HEIGHT}vh)`;
 }
 
 function Tools(
@@ -96,13 +98,15 @@ function useLayout(
   useEffect(() => {
     let isOver = false;
     const width = box.current?.clientWidth ?? 1000;
-    void layOut({
-      nodes: graph.nodes.map(({ id, kind }) => ({ id, ...NODE_SIZE[kind] })),
-      edges: graph.edges,
-      direction: width < NARROW ? "TB" : "LR",
-    }).then((answer) => {
-      if (!isOver) setLayout(answer);
-    });
+    const nodes = graph.nodes.map(({ id, kind }) => ({ id, ...NODE_SIZE[kind] }));
+    const directions = width < NARROW ? ["TB", "LR"] as const : ["LR"] as const;
+    void Promise.all(
+      directions.map((direction) => layOut({ nodes, edges: graph.edges, direction })),
+    )
+      .then((answers) => {
+        const room = { width, height: innerHeight * MOST_HEIGHT };
+        if (!isOver) setLayout(shownLargest(answers, room));
+      });
     return () => {
       isOver = true;
     };

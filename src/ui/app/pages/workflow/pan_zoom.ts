@@ -1,5 +1,6 @@
 /** Moves and scales what a canvas shows, by pointer, wheel and keys. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { fitScale, type Size } from "../../model/layout.ts";
 
 export interface ViewBox {
   x: number;
@@ -9,8 +10,6 @@ export interface ViewBox {
 
 const SMALLEST = 0.05;
 const LARGEST = 3;
-/** Larger than this nothing is shown at first: a graph of two steps does not fill the screen. */
-const LARGEST_FIT = 1;
 const STEP = 60;
 /** Pixels that a press may move and still be a click. */
 const CLICK = 4;
@@ -51,7 +50,7 @@ interface PanZoom {
 export function usePanZoom(
   box: { current: HTMLDivElement | null },
   content: { current: HTMLElement | SVGElement | null },
-  size: { width: number; height: number } | undefined,
+  size: Size | undefined,
 ): PanZoom {
   const view = useRef<ViewBox>({ x: 0, y: 0, scale: 1 });
   const [area, setArea] = useState<Area | undefined>(undefined);
@@ -170,16 +169,9 @@ function keys(
   };
 }
 
-function fitted(box: HTMLElement, content: { width: number; height: number }): ViewBox {
+function fitted(box: HTMLElement, content: Size): ViewBox {
   const { clientWidth, clientHeight } = box;
-  const scale = Math.max(
-    SMALLEST,
-    Math.min(
-      LARGEST_FIT,
-      clientWidth / Math.max(1, content.width),
-      clientHeight / Math.max(1, content.height),
-    ),
-  );
+  const scale = Math.max(SMALLEST, fitScale(content, { width: clientWidth, height: clientHeight }));
   return {
     scale,
     x: Math.max(0, (clientWidth - content.width * scale) / 2),

@@ -1,12 +1,14 @@
 /** When each step ran: one bar for each, waits hatched. */
 import { scaleUtc } from "d3-scale";
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import { useNow } from "../../data/clock.ts";
 import { useGrowing } from "../../data/growing.ts";
 import { ticksOf, tickText } from "../../model/ticks.ts";
 import { absoluteText, lengthText, timeOf } from "../../model/times.ts";
 import { type TreeItem, visibleItems } from "../../model/tree.ts";
 import { Empty } from "../../parts/basics.tsx";
+import { fitText, measureAs } from "../../parts/fit_text.ts";
 import { LookIcon, TickBox } from "../../parts/icons.tsx";
 import { useWidth } from "../../parts/use_width.ts";
 import { TEXTS } from "../../texts.ts";
@@ -18,6 +20,7 @@ import { wordOf } from "../../model/phases.ts";
 const ROW = 28;
 const HEAD = 24;
 const MOST_ROWS = 600;
+const NAME = measureAs("13px");
 /** The axis is at least so long. */
 const SHORTEST_MS = 10;
 
@@ -103,6 +106,9 @@ function TimeRow(
   const span = start === undefined ? "" : lengthText(end - start, isOver);
   const words = `${item.title}, ${wordOf(item.look)}${span === "" ? "" : `, ${span}`}`;
   const left = start === undefined ? 0 : x(start);
+  const room = Math.max(10, names - indent - (choice === undefined ? 30 : 48));
+  // Items of a loop differ at the end of their names.
+  const name = useMemo(() => fitText(item.title, room, NAME), [item.title, room]);
   return (
     <g
       class={isSelected ? "time-row selected" : "time-row"}
@@ -116,9 +122,7 @@ function TimeRow(
         <LookIcon look={item.look} />
       </svg>
       {choice !== undefined && <TickBox x={names - 22} y={top + 7} isChosen={choice.isChosen} />}
-      <svg x={indent + 22} y={top} width={Math.max(10, names - indent - 30)} height={ROW}>
-        <text y={ROW / 2 + 4}>{item.title}</text>
-      </svg>
+      <text x={indent + 22} y={top + ROW / 2 + 4}>{name}</text>
       {start !== undefined && (
         <rect
           class={item.look === "Waiting" || item.node?.type === "Suspend"

@@ -147,7 +147,7 @@ function FailForm({ send }: { send: (message: string) => void }): JSX.Element {
       <p>{TEXTS.wait.failWhat}</p>
       <MessageField message={message} setMessage={setMessage} />
       <p class="buttons">
-        <button type="submit" class="danger">{TEXTS.wait.fail}</button>
+        <button type="submit" class="danger">{TEXTS.wait.failNow}</button>
       </p>
     </form>
   );

@@ -1,0 +1,145 @@
+/** What the pages do where there is little room: long names and messages, logs that grow, large graphs, a phone. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { browserMissing } from "../../support/argo_pages.ts";
+import { openPrefixProxy } from "../../support/prefix_proxy.ts";
+import { openUi, type Ui } from "../../support/ui.ts";
+
+const missing = browserMissing();
+const LONG = "a-step-with-a-name-that-is-longer-than-the-room-that-there-is";
+const SPECS = {
+  talks: {
+    entrypoint: "main",
+    templates: [{
+      name: "main",
+      container: {
+        image: "x",
+        command: ["sh", "-c"],
+        args: ["for i in $(seq 300); do echo line $i; done; while sleep 0.2; do echo more; done"],
+      },
+    }],
+  },
+  loops: {
+    entrypoint: "main",
+    templates: [
+      { name: "main", steps: [[{ name: LONG, template: "one", withItems: ["red", "green"] }]] },
+      { name: "one", suspend: { duration: "0" } },
+    ],
+  },
+  wide: {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        dag: {
+          tasks: Array.from({ length: 200 }, (_, index) => ({
+            name: `t${index}`,
+            template: "one",
+            ...(index > 0 && { dependencies: [`t${Math.floor((index - 1) / 3)}`] }),
+          })),
+        },
+      },
+      { name: "one", suspend: { duration: "0" } },
+    ],
+  },
+};
+
+describe.skipIf(missing !== undefined)(
+  `little room${missing ? ` (skipped: ${missing})` : ""}`,
+  () => {
+    let ui: Ui;
+    const phase = async (name: string) =>
+      (await ui.call<{ status: { phase: string } }>("GET", `workflows/default/${name}`)).status
+        .phase;
+
+    beforeAll(async () => {
+      ui = await openUi();
+      for (const [name, spec] of Object.entries(SPECS)) await ui.submit(name, spec);
+    });
+    afterAll(() => ui?.close());
+    afterEach(() => expect(ui.browser.troubles()).toEqual([]));
+
+    test("the log of a running step shows its end, until somebody scrolls up", async () => {
+      await ui.open("/workflows/default/talks?view=logs");
+      const lines = ui.page.locator("#view .lines");
+      await lines.getByText("line 300").waitFor();
+      const below = () =>
+        lines.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+      await expect.poll(below).toBeLessThan(2);
+      const count = () => lines.locator("div").count();
+      const before = await count();
+      await expect.poll(count).toBeGreaterThan(before + 1);
+      await expect.poll(below).toBeLessThan(2);
+      await lines.evaluate((box) => void (box.scrollTop = 0));
+      const then = await count();
+      await expect.poll(count).toBeGreaterThan(then + 1);
+      expect(await lines.evaluate((box) => box.scrollTop)).toBe(0);
+      await ui.call("PUT", "workflows/default/talks/terminate");
+    });
+
+    test("items of a loop can be told apart in the time line", async () => {
+      await expect.poll(() => phase("loops")).toBe("Succeeded");
+      await ui.open("/workflows/default/loops?view=time");
+      await ui.page.locator(".time-row text", { hasText: /…[^…]*0:red\)$/ }).waitFor();
+      await ui.page.locator(".time-row text", { hasText: /…[^…]*1:green\)$/ }).waitFor();
+    });
+
+    test("on a phone the whole of a wide graph is in view", async () => {
+      await expect.poll(() => phase("wide"), { timeout: 20_000 }).toBe("Succeeded");
+      await ui.page.setViewportSize({ width: 390, height: 844 });
+      await ui.open("/workflows/default/wide");
+      await ui.page.locator(".canvas svg path").first().waitFor();
+      const [canvas, drawn] = await ui.page.evaluate(() =>
+        [".canvas", ".canvas > svg"].map((one) =>
+          document.querySelector(one)?.getBoundingClientRect()
+        )
+      );
+      expect(drawn?.right).toBeLessThanOrEqual((canvas?.right ?? 0) + 1);
+      expect(drawn?.bottom).toBeLessThanOrEqual((canvas?.bottom ?? 0) + 1);
+      // A step is as long as the room allows, not as short as the width of a layer would make it.
+      expect(drawn?.height).toBeGreaterThan((canvas?.height ?? 0) * 0.5);
+    });
+
+    test("a message of a list that is cut ends with an ellipsis", async () => {
+      await ui.call("POST", "workflow-event-bindings/default", {
+        binding: {
+          metadata: { name: "lost" },
+          spec: {
+            event: { selector: "true" },
+            submit: { workflowTemplateRef: { name: "a-template-that-is-nowhere-to-be-found" } },
+          },
+        },
+      });
+      await ui.call("POST", "events/default/", {});
+      await ui.page.setViewportSize({ width: 390, height: 844 });
+      await ui.open("/events?state=dead");
+      const message = ui.page.locator(".list .message").first();
+      await message.waitFor();
+      const [shown, whole, clamp] = await message.evaluate((one) => [
+        one.clientHeight,
+        one.scrollHeight,
+        getComputedStyle(one).webkitLineClamp,
+      ]);
+      expect(whole).toBeGreaterThan(Number(shown));
+      expect(clamp).toBe("2");
+    });
+
+    test("the page to try the API fits a phone, and works below a prefix", async () => {
+      await ui.page.setViewportSize({ width: 390, height: 844 });
+      const proxy = await openPrefixProxy("/some/prefix");
+      proxy.lead(ui.server.url);
+      await ui.page.goto(`${proxy.url}/apidocs`);
+      const version = ui.page.locator("details", { hasText: "/api/v1/version" });
+      await version.locator("summary").click();
+      await version.getByRole("button", { name: "Send" }).click();
+      await expect.poll(() => version.locator("pre").innerText()).toMatch(
+        /^GET \/api\/v1\/version\n200/,
+      );
+      await ui.page.evaluate(() => {
+        for (const box of document.querySelectorAll("details")) box.open = true;
+      });
+      expect(await ui.page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+      await ui.page.goto("about:blank");
+      proxy.close();
+    });
+  },
+);
