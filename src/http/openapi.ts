@@ -96,8 +96,8 @@ export function openApi(routes: readonly Route[], version: string): JsonObject {
   const requestSchemas = Object.entries(requests.definitions).map(([name, schema]) => [
     `${REQUEST_PREFIX}${name}`,
     closed.has(`${COMPONENTS}${REQUEST_PREFIX}${name}`)
-      ? { ...lenient(schema) as JsonObject, additionalProperties: false }
-      : lenient(schema),
+      ? { ...lenientStruct(schema), additionalProperties: false }
+      : lenientStruct(schema),
   ]);
   return {
     openapi: "3.1.0",
@@ -160,7 +160,7 @@ function jsonBody(
   body: StructSchema | "json",
   requests: SchemaDefinitions,
 ): JsonObject {
-  const schema = body === "json" ? {} : requests.schemaOf(body);
+  const schema = body === "json" ? {} : nullableMember(requests.schemaOf(body));
   const others = Object.entries(otherBodies).map(([type, other]) => [type, { schema: other }]);
   const content = { "application/json": { schema }, ...Object.fromEntries(others) };
   return { required: false, content };
@@ -277,6 +277,12 @@ function lenient(schema: Json): Json {
     out.additionalProperties = nullableMember(lenient(additionalProperties));
   }
   return out;
+}
+
+/** A named schema. Whatever refers to it allows null beside it: makers of clients can't name a class that is null itself. */
+function lenientStruct(schema: JsonObject): JsonObject {
+  const { type } = schema;
+  return { ...lenient(schema) as JsonObject, ...(type !== undefined && { type }) };
 }
 
 function nullable(type: Json): Json {
