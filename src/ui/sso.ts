@@ -42,8 +42,7 @@ async function begin(c: SsoContext, { sso, log }: SsoPagesOptions): Promise<Resp
   try {
     const { address, attempt } = await sso.begin(returnTo);
     return moved(address, [
-      // Lax, not Strict: the provider's page leads to the callback.
-      `${ATTEMPT}=${attempt}; Max-Age=${ATTEMPT_S}; HttpOnly; SameSite=Lax${safety(c)}`,
+      `${ATTEMPT}=${attempt}; Max-Age=${ATTEMPT_S}${attemptSafety(c, sso)}`,
     ]);
   } catch (error) {
     return moved(failurePage(log, error, returnTo));
@@ -56,7 +55,7 @@ async function finish(
 ): Promise<Response> {
   if (sso === undefined) return problemResponse(notConfigured());
   const attempt = getCookie(c, ATTEMPT);
-  const forget = `${ATTEMPT}=; Max-Age=0; HttpOnly; SameSite=Lax${safety(c)}`;
+  const forget = `${ATTEMPT}=; Max-Age=0${attemptSafety(c, sso)}`;
   try {
     const { token, expiresAt, returnTo } = await sso.finish(c.env.target.query, attempt);
     const credential = `Bearer ${token}`;
@@ -69,6 +68,15 @@ async function finish(
   } catch (error) {
     return moved(failurePage(log, error, pageOf(sso.returnOf(attempt))), [forget]);
   }
+}
+
+/**
+ * Lax, not Strict: the provider's page leads to the callback. The path is said, because the pages of Argo Workflows begin the
+ * login below their own address, and the callback lies elsewhere.
+ */
+function attemptSafety(c: SsoContext, { cookiePath }: SsoLogin): string {
+  const path = `${cookiePath.replace(/\/$/, "")}/oauth2`;
+  return `; Path=${path}; HttpOnly; SameSite=Lax${safety(c)}`;
 }
 
 interface Failure extends Error {

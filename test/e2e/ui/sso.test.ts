@@ -1,5 +1,5 @@
 /** Login through a real identity provider, below the prefix of a proxy. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import axe from "axe-core";
@@ -40,7 +40,12 @@ describe.skipIf(missing !== undefined)(
         { groups: ["people"], namespaces: ["team"], resources: ["workflows"], verbs },
       ];
       await writeFile(files.access, stringify({ rules }));
+      // In place of the built pages of Argo Workflows: their button is no more than a link.
+      const argoPages = join(folder, "argo");
+      await mkdir(argoPages);
+      await writeFile(join(argoPages, "index.html"), '<base href="/">');
       ui = await openUi([
+        `--argo-ui-dir=${argoPages}`,
         "--auth-mode=client,sso",
         `--token-file=${files.tokens}`,
         `--access-file=${files.access}`,
@@ -104,6 +109,15 @@ describe.skipIf(missing !== undefined)(
       await startLogin();
       await page.waitForURL(`${proxy.url}/?namespace=team`);
       await page.getByRole("link", { name: "mine", exact: true }).waitFor();
+    });
+
+    test("the button of the pages of Argo Workflows begins the login below their own address", async () => {
+      const { page } = ui;
+      await page.context().clearCookies({ name: "authorization" });
+      await open("/argo/oauth2/redirect?redirect=/workflows/team/mine");
+      await page.waitForURL(`${proxy.url}/workflows/team/mine`);
+      await page.getByText("grace of the test").waitFor();
+      expect((await cookies()).some(({ name }) => name === "sluice-sso")).toBe(false);
     });
 
     test("an answer that this browser did not ask for is refused, and says what to do", async () => {
@@ -194,7 +208,9 @@ describe.skipIf(missing !== undefined)(
           { redirect: "manual" },
         );
         const [cookie = ""] = response.headers.getSetCookie();
-        const value = /^sluice-sso=([^;]+); Max-Age=600; HttpOnly; SameSite=Lax$/.exec(cookie)?.[1];
+        const value =
+          /^sluice-sso=([^;]+); Max-Age=600; Path=\/some\/prefix\/oauth2; HttpOnly; SameSite=Lax$/
+            .exec(cookie)?.[1];
         const kept = JSON.parse(Buffer.from(value ?? "", "base64url").toString());
         expect(kept.returnTo, to).toBe("/");
       }
