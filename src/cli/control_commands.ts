@@ -4,7 +4,15 @@ import { ClientError } from "../client/transport.ts";
 import { matchesNode, parseNodeFieldSelector } from "../expr/selectors/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
 import { CALLS_AT_ONCE, inOrder } from "./at_once.ts";
-import { collect, type Context, contextOf, example, isNotFound, pairs } from "./context.ts";
+import {
+  collect,
+  type Context,
+  contextOf,
+  example,
+  isNotFound,
+  pairs,
+  UsageError,
+} from "./context.ts";
 import {
   addFollowing,
   checkWatched,
@@ -194,6 +202,10 @@ async function runAgain(
 
 async function setNode(context: Context, name: string, options: ControlOptions): Promise<void> {
   const outputs = options.outputParameter;
+  // The server would say that no step matches the selector.
+  if (outputs === undefined && !options.phase && !options.message) {
+    throw new UsageError("nothing to set: give --output-parameter, --phase or --message");
+  }
   const input = {
     params: { namespace: context.namespace, name },
     body: {

@@ -46,3 +46,16 @@ test.each<[given: string[], read: string[]]>([
 ])("plainFlags() reads %j as %j", async (given, read) => {
   expect(plainFlags(await buildProgram(() => {}), given)).toEqual(read);
 });
+
+test("a setting of nothing is wrong use, and asks no server", async () => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  try {
+    expect(await run(["node", "set", "one", "--node-field-selector", "displayName=approve"])).toBe(
+      2,
+    );
+    const words = write.mock.calls.map(([text]) => String(text)).join("");
+    expect(words).toContain("nothing to set: give --output-parameter, --phase or --message");
+  } finally {
+    write.mockRestore();
+  }
+});
