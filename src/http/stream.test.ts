@@ -129,7 +129,7 @@ test("a large frame is sent in pieces, and takes room until it is read", async (
 test("a stream whose client takes nothing is cut off, too, when its source has the room", async () => {
   const clock = new ManualClock();
   const large = new LargeReads(clock);
-  const hold = new Hold(large);
+  const hold = new Hold(large, "one");
   const ended: string[] = [];
   streamResponse(
     (async function* () {
@@ -141,7 +141,7 @@ test("a stream whose client takes nothing is cut off, too, when its source has t
     { framing: "ndjson", clock, hold, onEnd: () => ended.push("end"), onError() {} },
   );
   await vi.waitFor(() => expect(hold.size).toBeGreaterThan(0));
-  const waiting = new Hold(large).enter(2 ** 20);
+  const waiting = new Hold(large, "other").enter(2 ** 20);
   await clock.advance(10_000);
   await waiting;
   expect(ended).toEqual(["end"]);
