@@ -165,7 +165,7 @@ export class KubernetesExecutor implements Executor {
       await this.#turns.enter(task.namespace);
       try {
         if (!this.#isCurrent(entry)) return;
-        const pod = await this.#creator.ensure(task, entry.since, this.#stop.signal);
+        const pod = await this.#creator.ensure(task, entry.since);
         if (pod === undefined) {
           return this.#settle(entry, { phase: "Error", message: "pod deleted" });
         }

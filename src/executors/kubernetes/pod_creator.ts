@@ -3,7 +3,7 @@ import { errorText } from "../../base/error_text.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
-import type { KubeClient } from "../../kubernetes/kube_client.ts";
+import { type KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { isPassing } from "../passing_trouble.ts";
 import { artifactScope } from "../artifact_scope.ts";
@@ -18,9 +18,6 @@ import type { PodMetrics } from "./pod_metrics.ts";
 import { commandsOf } from "./pod_commands.ts";
 import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
-
-/** Wait for the end of a pod that stands in the way, ms. */
-const DELETION_WAIT_MS = 200;
 
 /** How long a registry may be unable to answer before the task fails, ms. */
 const REGISTRY_PATIENCE_MS = 60_000;
@@ -50,9 +47,9 @@ export class PodCreator {
    *
    * @param since when the task was started, by the monotonic clock
    * @throws {KubeError} the cluster refuses the pod, perhaps only for now
-   * @throws {Error} the template can't be a pod, or the pod belongs to another deployment
+   * @throws {Error} the template can't be a pod, or the pod is somebody else's
    */
-  async ensure(task: TaskSpec, since: number, signal: AbortSignal): Promise<Pod | undefined> {
+  async ensure(task: TaskSpec, since: number): Promise<Pod | undefined> {
     const { client, memory, clock, metrics } = this.#deps;
     const { namespace, podName } = task;
     const wasCreated = await memory.getBlob(memoryKey(task.id, "created")) !== undefined;
@@ -70,12 +67,33 @@ export class PodCreator {
       if (found.metadata.annotations?.[TASK_ANNOTATION] === task.id) {
         return this.#adopt(task, found);
       }
-      // The pod of an earlier start of this node, which a retry replaces.
-      await deletePod(client, { namespace, name: podName, uid: found.metadata.uid }, 0);
-      if (await getPod(client, namespace, podName) !== undefined) {
-        await clock.sleep(DELETION_WAIT_MS, signal);
-      }
+      await this.#clearWay(task, found);
     }
+  }
+
+  /**
+   * Removes a pod that has the name of the task's pod: that of an earlier start of this node, which a retry replaces, or
+   * one that a workflow of this name has left.
+   *
+   * @throws {KubeError} while it goes
+   * @throws {Error} when it is somebody else's
+   */
+  async #clearWay(task: TaskSpec, { metadata, status }: Pod): Promise<void> {
+    const { client, instance, labelPrefix } = this.#deps;
+    const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
+    const isOurs = labels[INSTANCE_LABEL] === instance &&
+      annotations[TASK_ANNOTATION] !== undefined;
+    const isLeft = labels[`${labelPrefix}workflow`] === task.workflow &&
+      (status?.phase === "Succeeded" || status?.phase === "Failed");
+    if (isOurs || isLeft) await deletePod(client, { namespace, name, uid }, 0);
+    else if (metadata.deletionTimestamp === undefined) {
+      throw new Error(
+        `Pod ${name} is there already and not this workflow's: delete it, or name the workflow otherwise`,
+      );
+    }
+    const left = await getPod(client, namespace, name);
+    if (left?.metadata.uid !== uid) return;
+    throw new KubeError(409, "Conflict", `Pod ${name} that was there before is being deleted`);
   }
 
   /** @throws {Problem} for an artifact that this workflow may not have */
