@@ -4,10 +4,18 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { KubeClient, KubeError } from "./kube_client.ts";
 
-/** Answers `/ok`, begins an answer to `/part`, and says nothing to anything else. */
+const LONG_BYTES = 32 * 2 ** 20;
+
+/** Answers `/ok`, `/long` and `/watch`, begins an answer to `/part`, and says nothing to anything else. */
 const server = createServer((request, response) => {
-  if (request.url === "/ok") response.end("{}");
-  else if (request.url === "/part") response.write("{");
+  const path = request.url?.split("?", 1)[0];
+  if (path === "/ok") response.end("{}");
+  else if (path === "/part") response.write("{");
+  else if (path === "/long") response.end(Buffer.alloc(LONG_BYTES, "x"));
+  else if (path === "/watch") {
+    const object = { text: "x".repeat(3 * 2 ** 20) };
+    response.end(`${JSON.stringify({ type: "ADDED", object })}\n`);
+  }
 });
 let client: KubeClient;
 beforeAll(async () => {
@@ -43,6 +51,23 @@ test.each(["/silent", "/part"])(
   },
 );
 
+test("a line of many megabytes comes in pieces, each with little effort", async () => {
+  let count = 0;
+  let bytes = 0;
+  for await (const line of client.lines({ path: "/long" })) {
+    count++;
+    bytes += line.length;
+    expect(line.length).toBeLessThanOrEqual(2 ** 20);
+  }
+  expect([count, bytes]).toEqual([LONG_BYTES / 2 ** 20, LONG_BYTES]);
+});
+
+test("an event of a watch comes as a whole, however long it is", async () => {
+  const { signal } = new AbortController();
+  const seen = await Array.fromAsync(client.watch("/watch", {}, signal));
+  expect(seen).toEqual([{ type: "ADDED", object: { text: "x".repeat(3 * 2 ** 20) } }]);
+});
+
 test("a stream ends when its signal aborts", async () => {
   expect(await client.call({ path: "/ok" })).toEqual({});
   const stop = new AbortController();
@@ -53,4 +78,26 @@ test("a stream ends when its signal aborts", async () => {
   await arrived;
   stop.abort();
   await lines.catch((error: unknown) => expect(error).toBeInstanceOf(KubeError));
+});
+
+test.each<[isTransient: boolean, status: number, reason: string, message: string]>([
+  [true, 0, "NoAnswer", "connect ECONNREFUSED"],
+  [true, 401, "Unauthorized", "Unauthorized"],
+  [true, 403, "Forbidden", 'pods "a" is forbidden: exceeded quota: few'],
+  [false, 403, "Forbidden", 'pods "a" is forbidden: User "b" cannot create resource "pods"'],
+  [true, 409, "Conflict", "the object has been modified"],
+  [false, 409, "AlreadyExists", 'pods "a" already exists'],
+  [false, 422, "Invalid", "spec.containers: Required value"],
+  [true, 429, "TooManyRequests", "too many requests"],
+  [true, 500, "InternalError", "Internal error occurred: failed calling webhook"],
+  [false, 500, "", "etcdserver: request is too large"],
+  [
+    false,
+    500,
+    "",
+    "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2199093 vs. 2097152)",
+  ],
+  [true, 503, "ServiceUnavailable", "the server is currently unable to handle the request"],
+])("it is %s that %i %s may pass: %s", (isTransient, status, reason, message) => {
+  expect(new KubeError(status, reason, message).isTransient).toBe(isTransient);
 });

@@ -8,7 +8,11 @@ import type { IncomingMessage } from "node:http";
 import { errorText } from "../base/error_text.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { exchange } from "../platform/exchange.ts";
+import { LineSplitter } from "../platform/line_splitter.ts";
 import type { KubeConfig } from "./kube_config.ts";
+
+/** What etcd, and the API server's client of it, say of an object that is too large for them: told as a fault of the server. */
+const TOO_LARGE = /request is too large|message larger than max/;
 
 /** An answer of the API server that isn't what was asked for. */
 export class KubeError extends Error {
@@ -26,9 +30,18 @@ export class KubeError extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** True when the same call may succeed later: no answer, too many requests, a server's fault, a quota. */
+  /** True when the object is more than the API server or etcd takes. */
+  get isTooLarge(): boolean {
+    return this.status === 413 || (this.status >= 500 && TOO_LARGE.test(this.message));
+  }
+
+  /**
+   * True when the same call may succeed later: no answer, too many requests, a server's fault, a quota, a token of ours that
+   * has run out and will be renewed.
+   */
   get isTransient(): boolean {
-    return this.status === 0 || this.status === 429 || this.status >= 500 ||
+    if (this.status >= 500) return !this.isTooLarge;
+    return this.status === 0 || this.status === 401 || this.status === 429 ||
       (this.status === 403 && /exceeded quota/i.test(this.message)) ||
       (this.status === 409 && this.reason === "Conflict");
   }
@@ -83,18 +96,19 @@ export class KubeClient {
     return JSON.parse(await readText(response)) as Answer;
   }
 
-  /** Lines of a stream, until it ends or the signal aborts. @throws {KubeError} */
-  async *lines(call: KubeRequest): AsyncGenerator<string> {
+  /**
+   * Lines of a stream, until it ends or the signal aborts.
+   *
+   * @param longest bytes of a line; longer ones come in pieces. @default {1 MiB}
+   * @throws {KubeError}
+   */
+  async *lines(call: KubeRequest, longest?: number): AsyncGenerator<string> {
     const response = await this.open(call);
-    const decoder = new TextDecoder();
-    let rest = "";
+    const splitter = new LineSplitter(longest);
     try {
-      for await (const part of response as AsyncIterable<Uint8Array>) {
-        const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-        rest = lines.pop() ?? "";
-        yield* lines;
-      }
-      if (rest !== "") yield rest;
+      for await (const part of response as AsyncIterable<Uint8Array>) yield* splitter.linesOf(part);
+      const rest = splitter.takeRest();
+      if (rest !== undefined) yield rest;
     } catch (error) {
       if (call.signal?.aborted !== true) throw noAnswer(call, error);
     } finally {
@@ -121,7 +135,7 @@ export class KubeClient {
     const overdue = AbortSignal.timeout((WATCH_SECONDS + 10) * 1000);
     const until = AbortSignal.any([signal, overdue]);
     const call = { path, query: all, signal: until, ...(as !== undefined && { as }) };
-    for await (const line of this.lines(call)) {
+    for await (const line of this.lines(call, Infinity)) {
       if (line !== "") yield JSON.parse(line) as WatchEvent;
     }
   }

@@ -6,15 +6,21 @@ const MAX_LINE_BYTES = 1024 * 1024;
 const LINE_FEED = 10;
 
 export class LineSplitter {
+  readonly #longest: number;
   #rest = Buffer.alloc(0);
+
+  /** @param longest bytes of a line @default {1 MiB} */
+  constructor(longest = MAX_LINE_BYTES) {
+    this.#longest = longest;
+  }
 
   /** Takes the next bytes. Its lines have to be read before the next ones come. */
   *linesOf(chunk: Uint8Array): Generator<string> {
     this.#rest = Buffer.concat([this.#rest, chunk]);
     for (;;) {
       const end = this.#rest.indexOf(LINE_FEED);
-      if (end < 0 && this.#rest.length < MAX_LINE_BYTES) return;
-      const cut = end < 0 || end > MAX_LINE_BYTES ? MAX_LINE_BYTES : end;
+      if (end < 0 && this.#rest.length < this.#longest) return;
+      const cut = end < 0 || end > this.#longest ? this.#longest : end;
       const line = this.#rest.toString("utf8", 0, cut);
       this.#rest = this.#rest.subarray(cut === end ? cut + 1 : cut);
       yield line;

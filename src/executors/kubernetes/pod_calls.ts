@@ -6,14 +6,21 @@ import { podsPath } from "./pod_watch.ts";
 import { ENDED_ANNOTATION } from "./pod_marks.ts";
 import type { PodPlace } from "./pod_watch.ts";
 
-/** Creates a pod; undefined when one with its name is there. @throws {KubeError} */
+/**
+ * Creates a pod; undefined when one with its name is there.
+ *
+ * @throws {KubeError}
+ * @throws {Error} when it is too large for the cluster
+ */
 export async function createPod(client: KubeClient, pod: JsonObject): Promise<Pod | undefined> {
-  const { namespace } = pod["metadata"] as { namespace: string };
+  const { namespace, name } = pod["metadata"] as { namespace: string; name: string };
   try {
     return await client.call<Pod>({ method: "POST", path: podsPath(namespace), body: pod });
   } catch (error) {
-    if (error instanceof KubeError && error.reason === "AlreadyExists") return undefined;
-    throw error;
+    if (!(error instanceof KubeError)) throw error;
+    if (error.reason === "AlreadyExists") return undefined;
+    if (!error.isTooLarge) throw error;
+    throw new Error(`Pod ${name} is too large for the cluster: ${error.message}`, { cause: error });
   }
 }
 

@@ -3,6 +3,9 @@ import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import { podsPath } from "./pod_watch.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 
+/** What stands before each line. */
+const STAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[-+]\d\d:\d\d))(?: |$)/;
+
 /**
  * Lines with their times.
  *
@@ -24,10 +27,12 @@ export async function* podLogs(
       ...(sinceMs !== undefined && { sinceTime: new Date(sinceMs).toISOString() }),
     },
   });
+  let at = 0;
   for await (const line of lines) {
-    const blank = line.indexOf(" ");
-    const at = Date.parse(blank < 0 ? line : line.slice(0, blank));
+    const [stamp, time = ""] = STAMP.exec(line) ?? [""];
+    // One without a time is the next piece of a very long line.
+    if (stamp !== "") at = Date.parse(time);
     // The API server takes whole seconds only.
-    if (at >= (sinceMs ?? 0)) yield { at, text: blank < 0 ? "" : line.slice(blank + 1) };
+    if (at >= (sinceMs ?? 0)) yield { at, text: line.slice(stamp.length) };
   }
 }
