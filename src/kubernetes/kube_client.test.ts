@@ -68,6 +68,17 @@ test("an event of a watch comes as a whole, however long it is", async () => {
   expect(seen).toEqual([{ type: "ADDED", object: { text: "x".repeat(3 * 2 ** 20) } }]);
 });
 
+test("calls are answered while very many streams are open", async () => {
+  const stop = new AbortController();
+  const streams = Array.from({ length: 100 }, async () => {
+    const lines = client.lines({ path: "/part", signal: stop.signal });
+    await lines.next().catch(() => {});
+  });
+  expect(await client.call({ path: "/ok", signal: AbortSignal.timeout(5_000) })).toEqual({});
+  stop.abort();
+  await Promise.all(streams);
+});
+
 test("a stream ends when its signal aborts", async () => {
   expect(await client.call({ path: "/ok" })).toEqual({});
   const stop = new AbortController();

@@ -5,6 +5,7 @@
 import { Agent, request } from "node:https";
 import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { defined } from "../base/defined.ts";
 import { errorText } from "../base/error_text.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { exchange } from "../platform/exchange.ts";
@@ -71,28 +72,26 @@ export interface WatchEvent {
 const WATCH_SECONDS = 240;
 /** Most time without an answer to a call that isn't a stream. */
 const ANSWER_MS = 30_000;
+/** Calls under way at a time; more wait. */
+const MAX_CALLS = 64;
 
 export class KubeClient {
   readonly config: KubeConfig;
-  readonly #agent: Agent | PlainAgent;
+  readonly #calls: Agent | PlainAgent;
+  /** Logs that are followed and watches hold a connection for long: they must not take those of the calls. */
+  readonly #streams: Agent | PlainAgent;
 
   constructor(config: KubeConfig) {
     this.config = config;
-    const options = { keepAlive: true, keepAliveMsecs: 10_000, maxSockets: 64 };
-    this.#agent = config.server.startsWith("http:") ? new PlainAgent(options) : new Agent({
-      ...options,
-      rejectUnauthorized: !config.insecureSkipVerify,
-      ...(config.ca !== undefined && { ca: config.ca }),
-      ...(config.cert !== undefined && { cert: config.cert }),
-      ...(config.key !== undefined && { key: config.key }),
-    });
+    this.#calls = agentFor(config, MAX_CALLS);
+    this.#streams = agentFor(config, Infinity);
   }
 
   /** Calls and reads the answer. @throws {KubeError} */
   async call<Answer = JsonObject>(call: KubeRequest): Promise<Answer> {
     const timeout = AbortSignal.timeout(ANSWER_MS);
     const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
-    const response = await this.open({ ...call, signal });
+    const response = await this.#open({ ...call, signal }, this.#calls);
     return JSON.parse(await readText(response)) as Answer;
   }
 
@@ -103,7 +102,7 @@ export class KubeClient {
    * @throws {KubeError}
    */
   async *lines(call: KubeRequest, longest?: number): AsyncGenerator<string> {
-    const response = await this.open(call);
+    const response = await this.#open(call, this.#streams);
     const splitter = new LineSplitter(longest);
     try {
       for await (const part of response as AsyncIterable<Uint8Array>) yield* splitter.linesOf(part);
@@ -141,7 +140,7 @@ export class KubeClient {
   }
 
   /** The open response of a call that went well. @throws {KubeError} */
-  async open(call: KubeRequest): Promise<IncomingMessage> {
+  async #open(call: KubeRequest, agent: Agent | PlainAgent): Promise<IncomingMessage> {
     const { method = "GET", body, signal } = call;
     const url = new URL(this.config.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
@@ -149,7 +148,7 @@ export class KubeClient {
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const options = {
       method,
-      agent: this.#agent,
+      agent,
       headers: {
         accept: call.accept ?? "application/json, */*",
         "user-agent": "sluice",
@@ -175,8 +174,20 @@ export class KubeClient {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#calls.destroy();
+    this.#streams.destroy();
   }
+}
+
+function agentFor(config: KubeConfig, maxSockets: number): Agent | PlainAgent {
+  const options = { keepAlive: true, keepAliveMsecs: 10_000, maxSockets };
+  if (config.server.startsWith("http:")) return new PlainAgent(options);
+  const { ca, cert, key } = config;
+  return new Agent({
+    ...options,
+    rejectUnauthorized: !config.insecureSkipVerify,
+    ...defined({ ca, cert, key }),
+  });
 }
 
 async function refusal(response: IncomingMessage, status: number): Promise<KubeError> {
