@@ -3,6 +3,7 @@ import type { ClusterObject } from "../../kubernetes/cluster_object.ts";
 import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import { followObjects } from "../../kubernetes/object_watch.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { isPassing } from "../passing_trouble.ts";
 import type { Pod } from "./outcome.ts";
 import { ENDED_ANNOTATION, TASK_ANNOTATION, WORKFLOW_UID_LABEL } from "./pod_marks.ts";
 
@@ -54,7 +55,7 @@ export class PodWatch {
     this.#options = options;
   }
 
-  /** Starts, unless it has started. Resolves after the first list of each namespace. */
+  /** Starts, unless it has started. Resolves after the first list of each namespace, except those that refuse it. */
   async start(): Promise<void> {
     const { namespaces } = this.#options;
     this.#listed ??= Promise.all(
@@ -106,7 +107,11 @@ export class PodWatch {
         },
         listed: (_keys, version, uids) => Promise.resolve(this.#forget(before, version, uids)),
       },
-      onTrouble,
+      onTrouble: (error) => {
+        onTrouble(error);
+        // The pods of the other namespaces must not wait for one that the server may not list.
+        if (!isPassing(error)) onListed();
+      },
       onListed,
     }, this.#stop.signal);
   }

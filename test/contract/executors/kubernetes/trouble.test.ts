@@ -22,7 +22,11 @@ let executor: KubernetesExecutor;
 
 const deployment = createDeployment();
 
-function openExecutor(memory: TaskMemory, through = client): KubernetesExecutor {
+function openExecutor(
+  memory: TaskMemory,
+  through = client,
+  namespaces = ["default"],
+): KubernetesExecutor {
   return new KubernetesExecutor({
     client: through,
     memory,
@@ -30,7 +34,7 @@ function openExecutor(memory: TaskMemory, through = client): KubernetesExecutor 
     clock: systemClock,
     log: createLogger("silent"),
     metrics: createMetrics(),
-    namespaces: ["default"],
+    namespaces,
     helperImage: "i",
     callbackUrl: "http://127.0.0.1:1",
     labelPrefix: "workflows.argoproj.io/",
@@ -190,6 +194,19 @@ test("a task that is cancelled while its pod is being created has none", async (
   await systemClock.sleep(200);
   await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeUndefined());
   await slowExecutor.close();
+});
+
+test("pods are ended and removed, although those of another namespace may not be listed", async () => {
+  api.forbid(["/namespaces/closed/pods"]);
+  const open = openExecutor(deployment.memory, client, ["closed", "default"]);
+  const task = { ...taskSpec("beside", shell("true")), namespace: "default" };
+  await open.start(task, () => {});
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+  await open.cancel(task.id);
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeUndefined());
+  await open.clean([task.id]);
+  api.forbid([]);
+  await open.close();
 });
 
 test("while an image's registry does not answer, a task waits; what it refuses is an error", async () => {
