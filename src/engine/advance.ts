@@ -153,7 +153,7 @@ function lookAround(turn: Turn): void {
 function updateRunning(turn: Turn): void {
   const { header, runtime } = turn.state;
   if (header.finishedAt !== undefined) return;
-  const status = runtime.activePods > 0 ? "True" : "False";
+  const status = runtime.runningPods > 0 ? "True" : "False";
   const known = header.conditions?.find(({ type }) => type === "PodRunning")?.status;
   if (known !== status) setCondition(turn, "PodRunning", status);
 }

@@ -113,6 +113,20 @@ test("a workflow that starts shows how its pods are named", () => {
   });
 });
 
+test("the condition PodRunning is true while a pod runs, not while it is awaited", () => {
+  const story = given(JOB);
+  const told = () => story.status()?.conditions?.find(({ type }) => type === "PodRunning")?.status;
+  const start = (node: string) => story.tell({ type: "task-started", task: story.task(node) });
+  const seen = [told()];
+  start("wf[0].trigger");
+  seen.push(told());
+  story.reload();
+  seen.push(told());
+  story.end("wf[0].trigger", { outputs: { exitCode: "0", result: "6f1c" } });
+  seen.push(told());
+  expect(seen).toEqual(["False", "True", "True", "False"]);
+});
+
 describe("a step that waits for an outside job", () => {
   const waiting = () => {
     const story = given(JOB);

@@ -35,7 +35,9 @@ export interface Interrupted {
 export interface Runtime {
   /** The manifest is known to be valid and is not checked again. */
   isChecked: boolean;
+  /** Pods that are pending or running. */
   activePods: number;
+  runningPods: number;
   /** How many tasks are under way, without those that wait for a lock. */
   activeTasks: number;
   waits: Waits;
@@ -102,6 +104,7 @@ function emptyRuntime(): Runtime {
   return {
     isChecked: false,
     activePods: 0,
+    runningPods: 0,
     activeTasks: 0,
     waits: noWaits(),
     progressDone: 0,
@@ -225,6 +228,7 @@ export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 
   // An attempt that failed may be followed by another one. Its retry node fails when there is none.
   const canFail = node.type === "Retry" || (counts && node.role !== "attempt");
   if (isAtWork && takesPlace) runtime.activePods += sign;
+  if (isPod && node.phase === "Running") runtime.runningPods += sign;
   if (isAtWork && !isWaiting && isTask(node.type)) runtime.activeTasks += sign;
   if (node.type === "Suspend" && node.phase === "Running") countWait(runtime.waits, node, sign);
   const around = counts || canFail ? boundaryOf(nodes, node) : undefined;
