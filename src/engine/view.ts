@@ -2,6 +2,7 @@
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
+import { claimVolumes } from "./cleanup/volume_claims.ts";
 import { viewLocks } from "./locks/view_locks.ts";
 import { edgeSteps, type KnownOutbound, nothingKnown, ownOutbound } from "./nodes/graph.ts";
 import { addResources, SumsBelow } from "./nodes/progress.ts";
@@ -52,6 +53,8 @@ function headStatus(state: WorkflowState, show: Show): WorkflowStatus {
       : `${runtime.progressDone}/${runtime.progressTotal}`;
     status.artifactRepositoryRef ??= {};
     status.artifactGCStatus ??= { notSpecified: true };
+    const claims = claimVolumes(state);
+    if (claims !== undefined) status.persistentVolumeClaims = claims;
   }
   if (header.message !== undefined) status.message = header.message;
   if (header.conditions !== undefined) status.conditions = header.conditions;
