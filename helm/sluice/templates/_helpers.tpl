@@ -188,7 +188,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail (printf "podLabels can't have %s: the chart finds its pods by it" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources -}}
+{{- $limit := dig "limits" "memory" "" (default dict .Values.resources) -}}
 {{- $heap := mul 704 (ternary 1 (int .Values.processes) (kindIs "string" .Values.processes)) -}}
 {{- if and $limit (lt (include "sluice.mebibytes" $limit | int64) $heap) -}}
 {{- fail (printf "resources.limits.memory=%v is less than the heap that processes=%v may use (%dMi): the pod would be killed under load; give it 1Gi for each process" $limit .Values.processes $heap) -}}
@@ -199,9 +199,10 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- define "sluice.check" -}}
 {{- include "sluice.checkAuth" . -}}
 {{- include "sluice.checkPods" . -}}
+{{- $value := ternary "autoscaling.minReplicas" "replicas" .Values.autoscaling.enabled -}}
 {{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
 {{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}
-{{- fail (printf "%d replica: an update or a lost node would refuse events; set at least 2, or allowSingleReplica=true" $replicas) -}}
+{{- fail (printf "%s=%d: with one replica an update or a lost node would refuse events; set at least 2, or allowSingleReplica=true" $value $replicas) -}}
 {{- end -}}
 {{- if and (eq .Values.manifestSource "kubernetes") .Values.manifestsConfigMap -}}
 {{- fail "manifestsConfigMap is for manifestSource=store; with kubernetes: kubectl apply" -}}

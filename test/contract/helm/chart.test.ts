@@ -41,6 +41,17 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   "Redis with a class": {
     values: { redis: { persistence: { storageClass: "fast", size: "1Gi", retain: false } } },
   },
+  "Redis on nodes of its own": {
+    values: {
+      redis: {
+        nodeSelector: { disk: "ssd" },
+        tolerations: [{ key: "k", operator: "Exists" }],
+        affinity: { nodeAffinity: {} },
+        priorityClassName: "high",
+      },
+    },
+  },
+  "no bounds of resources": { values: { resources: null, redis: { resources: null } } },
   "ingress with TLS": {
     values: { ingress: { enabled: true, className: "nginx", host: "x.example", tlsSecret: "tls" } },
     kinds: ["Ingress"],
@@ -292,11 +303,15 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
   });
 
   test.each<[string, Values, RegExp]>([
-    ["one replica", { replicas: 1 }, /1 replica: .*set at least 2, or allowSingleReplica=true/],
+    [
+      "one replica",
+      { replicas: 1 },
+      /replicas=1: with one replica .*set at least 2, or allowSingleReplica=true/,
+    ],
     [
       "autoscaling down to one",
       { autoscaling: { enabled: true, minReplicas: 1 } },
-      /1 replica: .*set at least 2/,
+      /autoscaling\.minReplicas=1: .*set at least 2/,
     ],
     ["no authentication", { auth: { mode: "server" } }, /auth.allowWithoutAuth=true/],
     ["single sign-on without an issuer", { auth: { mode: "sso" } }, /needs auth.sso.issuer/],
@@ -510,6 +525,23 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(environment({ fullnameOverride: "x".repeat(60) })["SLUICE_STORE"]).toContain(
       `@${name}:`,
     );
+  });
+
+  test("Redis runs where its own values say", () => {
+    const own = {
+      nodeSelector: { disk: "ssd" },
+      tolerations: [{ key: "k", operator: "Exists" }],
+      affinity: { nodeAffinity: {} },
+      priorityClassName: "high",
+    };
+    const podOf = (kind: string) =>
+      (one(render({ redis: own }), kind) as unknown as {
+        spec: { template: { spec: Record<string, unknown> } };
+      }).spec.template.spec;
+    expect(podOf("StatefulSet")).toMatchObject(own);
+    for (const name of ["nodeSelector", "tolerations", "priorityClassName"]) {
+      expect(podOf("Deployment")).not.toHaveProperty(name);
+    }
   });
 
   test("replicas spread, survive disruptions and end gently", () => {
