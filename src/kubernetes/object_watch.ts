@@ -13,6 +13,8 @@ import { type KubeClient, KubeError } from "./kube_client.ts";
 const PAGE_SIZE = 50;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
+/** After a shorter watch the next one waits as long. */
+const SHORT_WATCH_MS = 1_000;
 /** Watches between two lists. A watch lasts about four minutes. */
 const WATCHES_PER_LIST = 3;
 
@@ -104,7 +106,10 @@ export async function followObjects(
       onListed?.();
       failures = 0;
       for (let watch = 0; watch < watchesPerList && !signal.aborted; watch++) {
+        const began = clock.monotonic();
         version = await followOnce(options, version, signal);
+        // A proxy that ends watches at once must not be asked as fast as it answers.
+        if (clock.monotonic() - began < SHORT_WATCH_MS) await clock.sleep(SHORT_WATCH_MS, signal);
       }
     } catch (error) {
       if (signal.aborted) return;
