@@ -188,6 +188,11 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail (printf "podLabels can't have %s: the chart finds its pods by it" $name) -}}
 {{- end -}}
 {{- end -}}
+{{- range $name, $value := .Values.env }}
+{{- if or (hasPrefix "SLUICE_" $name) (has $name (list "POD_NAME" "POD_NAMESPACE" "REDIS_PASSWORD")) -}}
+{{- fail (printf "env can't have %s: settings of the server have values of their own, or are members of server, such as server.shards" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- $limit := dig "limits" "memory" "" (default dict .Values.resources) -}}
 {{- $heap := mul 704 (ternary 1 (int .Values.processes) (kindIs "string" .Values.processes)) -}}
 {{- if and $limit (lt (include "sluice.mebibytes" $limit | int64) $heap) -}}

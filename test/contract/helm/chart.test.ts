@@ -313,6 +313,11 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       { autoscaling: { enabled: true, minReplicas: 1 } },
       /autoscaling\.minReplicas=1: .*set at least 2/,
     ],
+    [
+      "a setting of the server as a variable, which would be there twice",
+      { env: { SLUICE_LOG_LEVEL: "debug" } },
+      /env can't have SLUICE_LOG_LEVEL: settings of the server have values of their own/,
+    ],
     ["no authentication", { auth: { mode: "server" } }, /auth.allowWithoutAuth=true/],
     ["single sign-on without an issuer", { auth: { mode: "sso" } }, /needs auth.sso.issuer/],
     [
