@@ -28,7 +28,7 @@ import type { Pod } from "./outcome.ts";
 import { type FindUnwanted, OrphanPods } from "./orphan_pods.ts";
 import { deletePod, markCompleted } from "./pod_calls.ts";
 import { PodEnds } from "./pod_ends.ts";
-import { podLogs } from "./pod_logs.ts";
+import { logTrouble, podLogs } from "./pod_logs.ts";
 import { createPodMetrics, type PodMetrics } from "./pod_metrics.ts";
 import { archivePodLogs, podOutputs } from "./pod_outputs.ts";
 import { PodWatch } from "./pod_watch.ts";
@@ -324,7 +324,7 @@ export class KubernetesExecutor implements Executor {
             `Logs of pod "${task.podName}" are not kept any more, or it has not started`,
           );
         }
-        if (error.status !== 400 && error.status !== 404) throw error;
+        if (error.status !== 400 && error.status !== 404) throw logTrouble(task, error);
         // The container has not begun.
         if (!query.follow || !isWaiting) return;
       }

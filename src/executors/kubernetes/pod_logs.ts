@@ -1,5 +1,6 @@
 /** The log of a pod's container, as the API server streams it. */
-import type { KubeClient } from "../../kubernetes/kube_client.ts";
+import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import type { KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
 import { podsPath } from "./pod_watch.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 
@@ -35,4 +36,19 @@ export async function* podLogs(
     // The API server takes whole seconds only.
     if (at >= (sinceMs ?? 0)) yield { at, text: line.slice(stamp.length) };
   }
+}
+
+/** What a reader is told when the cluster does not give the log: it, or the pod's node, can't be reached, or refuses it. */
+export function logTrouble(
+  { namespace, podName }: { namespace: string; podName: string },
+  error: KubeError,
+): Error {
+  if (error.isTransient) {
+    return unavailable(`the log of pod "${podName}" can't be read now: ${error.message}`);
+  }
+  if (error.status !== 403) return error;
+  return new Problem(
+    ProblemCode.PermissionDenied,
+    `the server may not read logs in namespace "${namespace}"; its role in the cluster must allow get of pods/log: ${error.message}`,
+  );
 }

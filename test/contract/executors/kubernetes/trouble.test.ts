@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
+import { ProblemCode } from "../../../../src/base/problem.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
 import { KubeClient, type KubeRequest } from "../../../../src/kubernetes/kube_client.ts";
 import { memoryKey } from "../../../../src/executors/kubernetes/task_report.ts";
@@ -207,6 +208,25 @@ test("pods are ended and removed, although those of another namespace may not be
   await open.clean([task.id]);
   api.forbid([]);
   await open.close();
+});
+
+test("a log that the cluster does not give is told with the reason, not as a fault of the server", async () => {
+  const task = { id: "gone", podName: "silent", namespace: "default" };
+  const read = () => {
+    const { signal } = new AbortController();
+    return Array.fromAsync(executor.logs(task, { container: "main", follow: false, signal }));
+  };
+  api.refuse(1);
+  await expect(read()).rejects.toMatchObject({
+    code: ProblemCode.Unavailable,
+    message: 'the log of pod "silent" can\'t be read now: too many requests',
+  });
+  api.forbid(["/log"]);
+  await expect(read()).rejects.toMatchObject({
+    code: ProblemCode.PermissionDenied,
+    message: expect.stringMatching(/namespace "default"; .* must allow get of pods\/log: /),
+  });
+  api.forbid([]);
 });
 
 test("while an image's registry does not answer, a task waits; what it refuses is an error", async () => {
