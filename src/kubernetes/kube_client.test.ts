@@ -79,6 +79,21 @@ test("calls are answered while very many streams are open", async () => {
   await Promise.all(streams);
 });
 
+test("a stream that has to begin at once, and does not, is an error; later it may be silent", async () => {
+  await expect(client.lines({ path: "/silent", beginsWithinMs: 50 }).next()).rejects.toThrow(
+    "GET /silent: no answer in time",
+  );
+  const stop = new AbortController();
+  const lines = client.lines({ path: "/part", beginsWithinMs: 500, signal: stop.signal }).next();
+  const first = await Promise.race([
+    lines.then(() => "ended", () => "failed"),
+    new Promise((resolve) => setTimeout(() => resolve("silent"), 1_000)),
+  ]);
+  expect(first).toBe("silent");
+  stop.abort();
+  await lines.catch(() => {});
+});
+
 test("a stream ends when its signal aborts", async () => {
   expect(await client.call({ path: "/ok" })).toEqual({});
   const stop = new AbortController();

@@ -61,6 +61,8 @@ export interface KubeRequest {
   /** Another form of the answer, for example metadata only. */
   accept?: string;
   signal?: AbortSignal;
+  /** Of a stream that begins at once: most time until it does, ms. */
+  beginsWithinMs?: number;
 }
 
 export interface WatchEvent {
@@ -71,7 +73,7 @@ export interface WatchEvent {
 /** The server ends a watch after this time, and it begins anew where it was. */
 const WATCH_SECONDS = 240;
 /** Most time without an answer to a call that isn't a stream. */
-const ANSWER_MS = 30_000;
+export const ANSWER_MS = 30_000;
 /** Calls under way at a time; more wait. */
 const MAX_CALLS = 64;
 
@@ -141,7 +143,7 @@ export class KubeClient {
 
   /** The open response of a call that went well. @throws {KubeError} */
   async #open(call: KubeRequest, agent: Agent | PlainAgent): Promise<IncomingMessage> {
-    const { method = "GET", body, signal } = call;
+    const { method = "GET", body, beginsWithinMs } = call;
     const url = new URL(this.config.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
     const token = await this.config.token();
@@ -162,11 +164,19 @@ export class KubeClient {
       },
     };
     const send = url.protocol === "http:" ? plainRequest : request;
+    const late = new AbortController();
+    const timer = beginsWithinMs !== undefined &&
+      setTimeout(() => late.abort(new Error("no answer in time")), beginsWithinMs);
+    const signal = timer === false
+      ? call.signal
+      : AbortSignal.any([late.signal, ...(call.signal === undefined ? [] : [call.signal])]);
     let response: IncomingMessage;
     try {
       response = await exchange(send(url, options), payload, signal);
     } catch (error) {
       throw noAnswer(call, error);
+    } finally {
+      if (timer !== false) clearTimeout(timer);
     }
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;

@@ -1,6 +1,6 @@
 /** The log of a pod's container, as the API server streams it. */
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
-import type { KubeClient, KubeError } from "../../kubernetes/kube_client.ts";
+import { ANSWER_MS, type KubeClient, type KubeError } from "../../kubernetes/kube_client.ts";
 import { podsPath } from "./pod_watch.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 
@@ -20,6 +20,8 @@ export async function* podLogs(
   const lines = client.lines({
     path: `${podsPath(namespace)}/${podName}/log`,
     signal,
+    // One that is followed begins with its first line.
+    ...(!follow && { beginsWithinMs: ANSWER_MS }),
     query: {
       container,
       timestamps: "true",
