@@ -141,7 +141,7 @@ test("a stream whose client takes nothing is cut off, too, when its source has t
     { framing: "ndjson", clock, hold, onEnd: () => ended.push("end"), onError() {} },
   );
   await vi.waitFor(() => expect(hold.size).toBeGreaterThan(0));
-  const waiting = new Hold(large, "other").enter(2 ** 20);
+  const waiting = new Hold(large, "other").enter(2 ** 24);
   await clock.advance(10_000);
   await waiting;
   expect(ended).toEqual(["end"]);
