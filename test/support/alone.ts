@@ -17,6 +17,7 @@ export const ALONE = {
     "src/platform/fair_limiter.test.ts",
     "src/platform/serve.test.ts",
     "src/platform/turns.test.ts",
+    "src/service/events/binding_runs.test.ts",
     "src/platform/traces/span_queue.test.ts",
     "src/platform/process/watchdog.test.ts",
     "src/spec/exact_items.test.ts",
