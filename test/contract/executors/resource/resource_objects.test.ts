@@ -95,14 +95,14 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
   test("an object is patched: by operations, and by a part of it", async () => {
     await make("patched", "web");
     const manifest =
-      "- {op: replace, path: /data/a, value: y}\n- {op: add, path: /data/b, value: z}";
+      "- {op: replace, path: /data/a, value: w}\n- {op: add, path: /data/b, value: z}";
     const flags = ["configmap", "patched"];
     expect(
       await run(
         { action: "patch", mergeStrategy: "json", flags, manifest },
         read(".data | tojson"),
       ),
-    ).toMatchObject(value('{"a":"y","b":"z"}'));
+    ).toMatchObject(value('{"a":"w","b":"z"}'));
     expect(
       await run({ action: "patch", mergeStrategy: "merge", flags, manifest: "data: {b: null}" }, {
         ...read('.data | keys | join(" ")'),
