@@ -138,7 +138,9 @@ export class RedisEventQueue {
     const { link, keys } = this.#context;
     const before = this.#messages;
     const args = [keys.eventChannel, ...this.#takeArgs(request)];
-    return await this.#takenOf(request, await link.run(TAKE, keys.events, args), before);
+    // A write, so that replicas have what it takes: an event that was lost with its server, and sent again, would have its
+    // effect twice.
+    return await this.#takenOf(request, await link.write(TAKE, keys.events, args), before);
   }
 
   /** Waits for events that are offered in this process, for a message, or until it is time to look again. */

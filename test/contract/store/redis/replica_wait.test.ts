@@ -86,6 +86,26 @@ test("while the replica is silent, writes are uncertain and reads go on; then th
   expect(await store.events.offer(event("e"), 10)).toMatchObject({ result: "duplicate" });
 });
 
+test("an event that no replica has is not given to a worker: it may be lost, and sent again", async () => {
+  const other = await open(1);
+  const take = (claimAfterMs: number) =>
+    other.events.take("w", 10, claimAfterMs, 0, new AbortController().signal);
+  try {
+    process.kill(replica.pid(), "SIGSTOP");
+    const offer = store.events.offer(event("e"), 10);
+    const refused = problemOf(offer);
+    await expect.poll(() => other.events.depth()).toBe(1);
+    expect((await problemOf(take(60_000))).message).toContain("Only 0 of 1");
+    await refused;
+    process.kill(replica.pid(), "SIGCONT");
+    await expect.poll(async () => (await take(1).catch(() => [])).map(({ id }) => id)).toEqual([
+      "e",
+    ]);
+  } finally {
+    await other.close();
+  }
+});
+
 test("more replicas than there are: every write says so", async () => {
   const other = await open(2);
   try {
