@@ -106,6 +106,24 @@ test("an event that no replica has is not given to a worker: it may be lost, and
   }
 });
 
+test("a repeat is no duplicate for sure until the replica has the first one", async () => {
+  const other = await open(1);
+  const keyed = { key: "k", fingerprint: "f", expiresAt: Date.now() + 60_000 };
+  try {
+    process.kill(replica.pid(), "SIGSTOP");
+    const first = problemOf(store.events.offer(event("e"), 10, keyed));
+    await expect.poll(() => other.events.depth()).toBe(1);
+    const repeat = () => other.events.offer(event("f"), 10, keyed);
+    expect((await problemOf(repeat())).mayBeDone).toBe(true);
+    await first;
+    process.kill(replica.pid(), "SIGCONT");
+    await expect.poll(() => repeat().catch(() => undefined), { timeout: 5_000 })
+      .toEqual({ result: "duplicate", id: "e" });
+  } finally {
+    await other.close();
+  }
+});
+
 test("more replicas than there are: every write says so", async () => {
   const other = await open(2);
   try {
