@@ -265,11 +265,10 @@ export class CronRunner {
     const { clock, ids, log } = this.#deps;
     const { namespace, name } = entry;
     entry.busy = entry.busy.then(async () => {
-      // Hundreds may be due at the same moment.
-      if (this.#turns.isOver) await this.#turns.pause();
       for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
         try {
-          return await work();
+          // Hundreds may be due at the same moment.
+          return await this.#turns.do(work);
         } catch (error) {
           log.warn({ namespace, cron: name, attempt, err: error }, "cron workflow in trouble");
           if (attempt === MAX_ATTEMPTS) return;

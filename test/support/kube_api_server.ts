@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { once } from "node:events";
 import { isJsonObject, type Json, type JsonObject } from "../../src/base/json.ts";
 import { matchesLabels, parseLabelSelector } from "../../src/expr/selectors/label_selector.ts";
+import { KubeClient } from "../../src/kubernetes/kube_client.ts";
 
 interface Meta extends JsonObject {
   name: string;
@@ -340,4 +341,13 @@ function mergePatched(before: Json | undefined, patch: Json): Json {
     else after[key] = mergePatched(after[key], value);
   }
   return after;
+}
+
+/** A client of an API server of the tests. */
+export function clientOf({ url }: Pick<KubeApiServer, "url">): KubeClient {
+  return new KubeClient({
+    server: url,
+    insecureSkipVerify: false,
+    token: () => Promise.resolve(undefined),
+  });
 }

@@ -238,8 +238,7 @@ export class LargeReads {
     hold: Hold,
   ): Promise<Page> {
     // A store on this machine answers without a pause, and many may begin to read at the same moment.
-    if (this.#turns.isOver) await this.#turns.pause();
-    const found = await this.#orSize(load, sizeOf, hold);
+    const found = await this.#turns.do(() => this.#orSize(load, sizeOf, hold));
     if (typeof found === "object" && found.isSmall) return found.page;
     // To read and to show it takes a while, and others may have begun at the same moment.
     await this.#turns.pause();

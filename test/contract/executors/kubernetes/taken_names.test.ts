@@ -3,12 +3,16 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
 import { INSTANCE_LABEL, TASK_ANNOTATION } from "../../../../src/executors/kubernetes/pod_marks.ts";
-import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
+import type { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { createMetrics } from "../../../../src/platform/metrics.ts";
 import { createDeployment } from "../../../support/cluster_executor.ts";
-import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
+import {
+  clientOf,
+  type KubeApiServer,
+  startKubeApiServer,
+} from "../../../support/kube_api_server.ts";
 import { collectReports, shell, taskSpec } from "../../../support/task_spec.ts";
 
 let api: KubeApiServer;
@@ -20,11 +24,7 @@ const PODS = "/api/v1/namespaces/default/pods";
 
 beforeAll(async () => {
   api = await startKubeApiServer();
-  client = new KubeClient({
-    server: api.url,
-    insecureSkipVerify: false,
-    token: () => Promise.resolve(undefined),
-  });
+  client = clientOf(api);
   executor = new KubernetesExecutor({
     client,
     memory: deployment.memory,

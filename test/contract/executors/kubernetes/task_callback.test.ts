@@ -18,11 +18,15 @@ import type { JsonObject } from "../../../../src/base/json.ts";
 import { podFor } from "../../../../src/executors/kubernetes/pod.ts";
 import { createTaskCallback } from "../../../../src/executors/kubernetes/task_callback.ts";
 import { outputsFromReport } from "../../../../src/executors/kubernetes/task_report.ts";
-import { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
+import type { KubeClient } from "../../../../src/kubernetes/kube_client.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
 import { serve } from "../../../../src/platform/serve.ts";
 import type { Template } from "../../../../src/spec/manifest.ts";
-import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
+import {
+  clientOf,
+  type KubeApiServer,
+  startKubeApiServer,
+} from "../../../support/kube_api_server.ts";
 import { shell, taskSpec } from "../../../support/task_spec.ts";
 import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 
@@ -42,11 +46,7 @@ const blobs = new Map<string, Uint8Array>();
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "sluice-callback-"));
   api = await startKubeApiServer();
-  client = new KubeClient({
-    server: api.url,
-    insecureSkipVerify: false,
-    token: () => Promise.resolve(undefined),
-  });
+  client = clientOf(api);
   const call = client.call.bind(client);
   client.call = (request) => {
     calls.push(`${request.method ?? "GET"} ${request.path}`);

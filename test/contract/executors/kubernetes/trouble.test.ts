@@ -14,7 +14,11 @@ import { createLogger } from "../../../../src/platform/log.ts";
 import { serve } from "../../../../src/platform/serve.ts";
 import { createMetrics } from "../../../../src/platform/metrics.ts";
 import { createDeployment, troubled } from "../../../support/cluster_executor.ts";
-import { type KubeApiServer, startKubeApiServer } from "../../../support/kube_api_server.ts";
+import {
+  clientOf,
+  type KubeApiServer,
+  startKubeApiServer,
+} from "../../../support/kube_api_server.ts";
 import { collectReports, shell, taskSpec } from "../../../support/task_spec.ts";
 
 let api: KubeApiServer;
@@ -45,11 +49,7 @@ function openExecutor(
 
 beforeAll(async () => {
   api = await startKubeApiServer();
-  client = new KubeClient({
-    server: api.url,
-    insecureSkipVerify: false,
-    token: () => Promise.resolve(undefined),
-  });
+  client = clientOf(api);
   executor = openExecutor(deployment.memory);
 });
 
