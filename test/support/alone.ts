@@ -59,7 +59,6 @@ export const ALONE = {
     "test/e2e/traces.test.ts",
     "test/e2e/ui/speed.test.ts",
     "test/e2e/ui/times.test.ts",
-    "test/e2e/waiting.test.ts",
     "test/e2e/watchers.test.ts",
     "test/e2e/webhooks.test.ts",
   ],
