@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import { expect, test } from "vitest";
 import { Turns } from "./turns.ts";
 
@@ -63,4 +64,41 @@ test("works go on in the order in which they paused", async () => {
     order.push(name);
   }));
   expect(order).toEqual([1, 2, 3]);
+});
+
+test("works that wait are not held up by other work that takes long in each turn of the loop", async () => {
+  let isOver = false;
+  let turns = 0;
+  const busy = () => {
+    turns++;
+    work(25);
+    if (!isOver) setImmediate(busy);
+  };
+  setImmediate(busy);
+  const short = async () => {
+    await new Turns().pause();
+    await new Turns().do(() => work(0.1));
+  };
+  await Promise.all(Array.from({ length: 100 }, async (_, number) => {
+    // They come in different turns.
+    await new Promise((resolve) => setTimeout(resolve, number % 10));
+    await short();
+  }));
+  isOver = true;
+  expect(turns).toBeLessThan(20);
+});
+
+test("of works that wait, no more than a turn go on together", async () => {
+  const ticks = await ticksDuring(() =>
+    Promise.all(Array.from({ length: 50 }, async () => {
+      const turns = new Turns();
+      await turns.pause();
+      // As a store answers that is on this machine.
+      for (let hop = 0; hop < 5; hop++) await undefined;
+      await turns.do(() => work(5));
+      work(5);
+    }))
+  );
+  // All of it takes 500 ms.
+  expect(ticks).toBeGreaterThan(8);
 });
