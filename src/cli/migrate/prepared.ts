@@ -24,7 +24,7 @@ export interface Activity {
 /** A manifest without what only its cluster may write. */
 export function prepared(object: JsonObject, { isActive }: Activity): JsonObject {
   const { name, namespace, labels, annotations } = metadataOf(object);
-  const { apiVersion, kind, data, spec } = object;
+  const { apiVersion, kind, data, spec, status } = object;
   const isCron = kind === "CronWorkflow" && isJsonObject(spec);
   return defined({
     apiVersion,
@@ -37,7 +37,36 @@ export function prepared(object: JsonObject, { isActive }: Activity): JsonObject
     }),
     data,
     spec: isCron && !isActive ? { ...spec, suspend: true } : spec,
+    // Its counts decide when `stopStrategy` holds. What is running belongs to the installation.
+    status: isCron && isJsonObject(status) ? { ...status, active: null } : undefined,
   }) as JsonObject;
+}
+
+/**
+ * What takes the place of an object of the server that is the same, but for runs that its cron workflow has had in the
+ * installation since.
+ *
+ * @returns undefined when there are none, or when the server runs it itself
+ */
+export function withLaterRuns(known: JsonObject, wanted: JsonObject): JsonObject | undefined {
+  const { spec } = known;
+  const isOurs = !isJsonObject(spec) || spec["suspend"] !== true;
+  return isOurs || lastRun(wanted) <= lastRun(known)
+    ? undefined
+    : { ...known, ...defined({ status: wanted["status"] }) };
+}
+
+/** What takes the place of another object of the server: a cron workflow goes on from its last run, wherever that was. */
+export function replacement(known: JsonObject, wanted: JsonObject): JsonObject {
+  return lastRun(wanted) > lastRun(known) || known["status"] === undefined
+    ? wanted
+    : { ...wanted, status: known["status"] };
+}
+
+/** When a cron workflow ran last, epoch milliseconds; 0 if it never did. */
+function lastRun({ status }: JsonObject): number {
+  const text = isJsonObject(status) ? status["lastScheduledTime"] : undefined;
+  return Date.parse(String(text ?? "")) || 0;
 }
 
 function without(given: JsonObject[string] | undefined, keys: RegExp): JsonObject | undefined {

@@ -6,7 +6,7 @@ import { type Context, isNotFound } from "../context.ts";
 import { metadataOf } from "../manifests.ts";
 import { asJson, createObject, resourceOf, updateObject } from "../resources.ts";
 import { type ExecutorName, EXECUTORS } from "./check.ts";
-import { type Activity, isSame, prepared } from "./prepared.ts";
+import { type Activity, isSame, prepared, replacement, withLaterRuns } from "./prepared.ts";
 
 /**
  * `created`: it was not there. `unchanged`: it is there already. `differs`: it is there, and another. `replaced`: it was there, and
@@ -112,11 +112,14 @@ export class Target {
       if (!isDryRun) await createObject(this.#context, resource, wanted);
       return { outcome: "created" };
     }
-    if (isSame(asJson(known), wanted, this.#options)) return { outcome: "unchanged" };
-    if (!overwrite) {
+    const current = asJson(known);
+    const isKnown = isSame(current, wanted, this.#options);
+    const next = isKnown ? withLaterRuns(current, wanted) : replacement(current, wanted);
+    if (next === undefined) return { outcome: "unchanged" };
+    if (!isKnown && !overwrite) {
       return { outcome: "differs", message: "the server has another one; --overwrite replaces it" };
     }
-    if (!isDryRun) await updateObject(this.#context, resource, wanted);
+    if (!isDryRun) await updateObject(this.#context, resource, next);
     return { outcome: "replaced" };
   }
 }
