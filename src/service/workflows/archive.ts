@@ -30,7 +30,7 @@ import {
   deleteReturned,
   isArchivedOnly,
 } from "../history/archived_source.ts";
-import { continueToken, parseContinueToken } from "./continue_token.ts";
+import { parseContinueToken, tokenAfter } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid } from "./reads.ts";
 import {
@@ -102,7 +102,7 @@ export async function listArchived(
     items: await rowsOf(deps, page.items, request.exactTimes),
     version: page.version,
     ...defined({
-      continue: continueToken(page.continue),
+      continue: tokenAfter(start, page.items.length, page.continue),
       remaining: isCounted ? remainingOf(page) : undefined,
       isWithoutArchive: page.isWithoutArchive,
     }),

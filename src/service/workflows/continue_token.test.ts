@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { continueToken, parseContinueToken } from "./continue_token.ts";
+import { continueToken, parseContinueToken, tokenAfter } from "./continue_token.ts";
 
 test.each(["", "\0\0x", "WzEsIndmL2EvYiJd", "ü"])(
   "a cursor survives as a decimal: %j",
@@ -13,6 +13,12 @@ test.each(["", "\0\0x", "WzEsIndmL2EvYiJd", "ü"])(
 test("small numbers are offsets", () => {
   expect(parseContinueToken("50")).toEqual({ offset: 50 });
   expect(parseContinueToken(undefined)).toEqual({ offset: 0 });
+});
+
+test("after a page that began at an offset comes an offset", () => {
+  expect(tokenAfter({ offset: 2 }, 3, "cursor")).toBe("5");
+  expect(tokenAfter({ offset: 2 }, 3, undefined)).toBeUndefined();
+  expect(tokenAfter({ cursor: "a", offset: 0 }, 3, "b")).toBe(continueToken("b"));
 });
 
 test.each([

@@ -40,3 +40,15 @@ export function continueToken(cursor: string | undefined): string | undefined {
   // A very short cursor would look like an offset.
   return BigInt(`0x${hex}`).toString().padStart(MAX_OFFSET_DIGITS + 1, "0");
 }
+
+/**
+ * The token after a page of `count` items: a client that sends offsets calculates with them, so it gets an offset again.
+ * @param cursor of the store, if there is more
+ */
+export function tokenAfter(
+  { offset }: PageStart,
+  count: number,
+  cursor: string | undefined,
+): string | undefined {
+  return cursor === undefined || offset === 0 ? continueToken(cursor) : String(offset + count);
+}

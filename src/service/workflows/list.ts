@@ -11,7 +11,7 @@ import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
-import { continueToken, type PageStart, parseContinueToken } from "./continue_token.ts";
+import { type PageStart, parseContinueToken, tokenAfter } from "./continue_token.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { workflowSteps } from "./stored_workflow.ts";
@@ -61,6 +61,7 @@ const MAX_SCAN = 5_000;
 /** Most workflows that are read for a page with a filter that no index knows, and how many together at least. */
 const MAX_READ = 1_000;
 const MIN_READ = 100;
+const NO_OFFSET: PageStart = { offset: 0 };
 /** Most items that an offset skips. */
 const MAX_SKIP = 1_000_000;
 
@@ -105,12 +106,15 @@ export async function listWorkflows(
   const next = shown.length < items.length && last !== undefined
     ? continueAfter(last.position)
     : page.continue;
+  // As in the reference, who sends an offset learns only on request that there is more after a full page.
+  const isLast = from.offset > 0 && limit > 0 && shown.length === limit && !showRemaining;
   return {
     items: inOrder(shown.map(({ workflow }) => workflow), request),
     version,
     ...defined({
       isWithoutArchive,
-      continue: continueToken(next),
+      // Offsets count also what the filter has left out.
+      continue: isLast ? undefined : tokenAfter(isWanted ? NO_OFFSET : from, shown.length, next),
       remaining: showRemaining && limit > 0 && isWanted === undefined
         ? remainingOf(page)
         : undefined,
@@ -279,10 +283,7 @@ export async function pageFrom(
     parts: [],
   });
   if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  const page = await store.query.list({ ...whole, continue: skipped.continue });
-  // Intentionally without a token: a client that sends offsets calculates with them, and would take ours for the next one.
-  delete page.continue;
-  return page;
+  return await store.query.list({ ...whole, continue: skipped.continue });
 }
 
 /**

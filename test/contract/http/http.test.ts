@@ -563,6 +563,17 @@ describe("the archive", () => {
     expect(await namesAt("listOptions.continue=2")).toEqual(all.slice(2));
     expect(await namesAt("listOptions.continue=9")).toEqual([]);
     expect(await namesAt("namePrefix=w1&nameFilter=Exact&listOptions.continue=1")).toEqual([]);
+    const nextOf = async (path: string) => {
+      const { metadata } = await json(instance.fetch(new Request(`http://app/api/v1/${path}`)));
+      return metadata.continue;
+    };
+    const archive = "archived-workflows?namespace=old&listOptions.limit=2";
+    expect(await nextOf(`${archive}&listOptions.continue=1`)).toBe("3");
+    expect(await nextOf(`${archive}&listOptions.continue=2`)).toBeUndefined();
+    const list = "workflows/old?listOptions.limit=2&listOptions.continue=1";
+    const counted = "listOptions.fieldSelector=ext.showRemainingItemCount%3Dtrue";
+    expect(await nextOf(`${list}&${counted}`)).toBe("3");
+    expect(await nextOf(list)).toBeUndefined();
     await instance.stop();
   });
 
