@@ -23,6 +23,16 @@ test("a created token is accepted with and without its scheme, and has its subje
   }
 });
 
+test("the subject of a service account gives its name and namespace", async () => {
+  const { token, entry } = createToken("system:serviceaccount:kilns:robot", []);
+  const caller = await authenticatorFor(entry).authenticate(token);
+  expect(caller?.identity).toEqual({
+    subject: "system:serviceaccount:kilns:robot",
+    serviceAccountName: "robot",
+    serviceAccountNamespace: "kilns",
+  });
+});
+
 test("a token that is not in the file, or has expired, is refused", async () => {
   const { token, entry } = createToken("ci", [], 1000);
   await expect(authenticatorFor(entry, 1000).authenticate(token)).rejects.toThrow("Unauthorized");

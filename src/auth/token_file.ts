@@ -8,7 +8,8 @@ import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { type AccessRules, callerByRules } from "./access_rules.ts";
-import type { Authenticator, Identity } from "./port.ts";
+import { identityFromClaims } from "./claims.ts";
+import type { Authenticator } from "./port.ts";
 
 /** One token of the file. */
 export interface TokenEntry {
@@ -117,10 +118,7 @@ export function createTokenFileAuthenticator(options: TokenFileOptions): Authent
       ) {
         return Promise.reject(new Problem(ProblemCode.Unauthenticated, "Unauthorized"));
       }
-      const identity: Identity = {
-        subject: found.subject,
-        ...(found.groups.length > 0 && { groups: found.groups }),
-      };
+      const identity = identityFromClaims({ sub: found.subject, groups: found.groups });
       return Promise.resolve(callerByRules(identity, options.rules, options.apiGroup));
     },
   };
