@@ -120,7 +120,7 @@ export function checkMetadata(
   if (name === "") faults.push("metadata.name: Required value: name or generateName is required");
   else if (problem !== undefined) fault("metadata.name", name, problem);
   const namespace = metadata.namespace ?? "";
-  if (namespace !== "" && (namespace.length > 63 || !LABEL.test(namespace))) {
+  if (namespace !== "" && !isNamespace(namespace)) {
     fault(
       "metadata.namespace",
       namespace,
@@ -216,6 +216,11 @@ function checkOwners(
     }
     controller ??= `${kind}/${name}`;
   }
+}
+
+/** Whether a text can be the name of a namespace. */
+export function isNamespace(name: string): boolean {
+  return name.length <= 63 && LABEL.test(name);
 }
 
 /**

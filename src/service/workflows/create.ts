@@ -19,6 +19,7 @@ import { isLarge } from "../manifests/check.ts";
 import {
   checkMetadata,
   generateName,
+  isNamespace,
   NAME_ATTEMPTS,
   namespaceOf,
   objectExists,
@@ -45,11 +46,12 @@ export async function createWorkflow(
   const { namespace } = request;
   if (request.workflow === undefined) throw invalid("workflow body not specified");
   const given = newWorkflow(deps, request.workflow, caller);
-  const workflow: Workflow = (given.metadata.namespace ?? "") === "" && namespace !== ""
-    ? { ...given, metadata: { ...given.metadata, namespace } }
+  const place = placeOf(given, namespace);
+  const workflow: Workflow = (given.metadata.namespace ?? "") === "" && place !== ""
+    ? { ...given, metadata: { ...given.metadata, namespace: place } }
     : given;
-  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
-  const reached = await validateNewWorkflow(deps, caller, workflow, namespace);
+  await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace: place });
+  const reached = await validateNewWorkflow(deps, caller, workflow, place);
   const checked = withStoredTemplates(workflow, reached);
   if (request.dryRun === true) return normalForm(checked, WORKFLOW_SCHEMA);
   const { manifests, isSmall } = reached;
@@ -65,6 +67,14 @@ export function newWorkflow(
   caller: Caller,
 ): Workflow {
   return withCreatorLabels(deps, { metadata, spec }, caller);
+}
+
+/**
+ * The namespace in which a workflow is checked: its own, in which its templates are, or that of the request. What can't be a
+ * namespace gets into no key or rule.
+ */
+export function placeOf({ metadata: { namespace = "" } }: Workflow, requested: string): string {
+  return isNamespace(namespace) ? namespace : requested;
 }
 
 /** Adds the templates that the validation found by reference. */

@@ -9,16 +9,17 @@ import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
-import { newWorkflow, withStoredTemplates } from "./create.ts";
+import { newWorkflow, placeOf, withStoredTemplates } from "./create.ts";
 
 /** Checks a workflow and returns it as it would be created, without name and times. Needs the right to create it. */
 export async function lintWorkflow(
   deps: ServiceDeps,
   caller: Caller,
-  namespace: string,
+  requested: string,
   workflow: Workflow | undefined,
 ): Promise<Workflow> {
   if (workflow === undefined) throw invalid("unable to get a workflow");
+  const namespace = placeOf(workflow, requested);
   const checked = newWorkflow(deps, workflow, caller);
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   const stored = await validateNewWorkflow(deps, caller, checked, namespace, { lint: true });

@@ -13,7 +13,7 @@ import { tokenCallers } from "../../support/token_callers.ts";
 const SOURCE = "the-source-of-a-script";
 /** Bob may do everything except get templates; some of them he may get by name. */
 const CALLERS = tokenCallers(
-  ["alice", "bob", "lister"],
+  ["alice", "bob", "carol", "lister"],
   `
 rules:
   - { subjects: [alice], namespaces: ["*"], apiGroups: ["*"], resources: ["*"], verbs: ["*"] }
@@ -24,6 +24,7 @@ rules:
     resources: [workflowtemplates, clusterworkflowtemplates]
     resourceNames: [open, nested, nested-cluster, deep, none-nested]
     verbs: [get]
+  - { subjects: [carol], namespaces: [there], resources: ["*"], verbs: ["*"] }
   - { subjects: [lister], namespaces: ["*"], resources: [workfloweventbindings], verbs: [list] }
 `,
 );
@@ -306,6 +307,31 @@ describe.each(Object.entries(WAYS))("%s", (way, request) => {
     const [, , other] = request(FORMS["a step"]?.("none", false) ?? {});
     expect(await send("lister", method, path, other)).toEqual(secret);
   });
+});
+
+test("a check needs rights in the namespace that the workflow names", async () => {
+  const workflow = {
+    metadata: { generateName: "w-", namespace: "here" },
+    spec: { workflowTemplateRef: { name: "nested" } },
+  };
+  for (
+    const [path, rest] of [
+      ["lint", {}],
+      ["", { createOptions: { dryRun: ["All"] } }],
+      ["", { serverDryRun: true }],
+    ] as const
+  ) {
+    const { status, text } = await send(
+      "carol",
+      "POST",
+      `/api/v1/workflows/there/${path}`.replace(/\/$/, ""),
+      { workflow, ...rest },
+    );
+    expect([status, JSON.parse(text).message]).toEqual([
+      403,
+      expect.stringMatching(/cannot create resource "workflows" .* in the namespace "here"/),
+    ]);
+  }
 });
 
 test("a submission needs to get the template, or the cron workflow and what it reaches", async () => {

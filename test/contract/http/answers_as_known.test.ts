@@ -264,6 +264,37 @@ test("a watch from the version of a list, or of an object, shows what came after
   }
 });
 
+test("a check finds the templates of the namespace that the workflow names", async () => {
+  await instance.seed([
+    { kind: "WorkflowTemplate", metadata: { name: "own", namespace: "m" }, spec: SPEC },
+  ]);
+  const workflow = (namespace: string) => ({
+    metadata: { generateName: "x-", namespace },
+    spec: { workflowTemplateRef: { name: "own" } },
+  });
+  const options = { createOptions: { dryRun: ["All"] } };
+  for (
+    const [path, rest] of [
+      ["/workflows/n/lint", {}],
+      ["/workflows/n", options],
+      ["/workflows/n", { serverDryRun: true }],
+      ["/workflows/", options],
+    ] as const
+  ) {
+    const answer = await ask("POST", path, { workflow: workflow("m"), ...rest });
+    expect(answer.metadata).toMatchObject({ namespace: "m" });
+    const { status } = await send("POST", path, { workflow: workflow("n"), ...rest });
+    expect(status).toBe(404);
+    // What can't be a namespace is not looked for.
+    const odd = await send("POST", path, { workflow: workflow("M/../m"), ...rest });
+    expect(odd.status).toBe(404);
+  }
+  expect(await send("POST", "/workflows/n", { workflow: workflow("m") })).toMatchObject({
+    status: 400,
+    text: expect.stringContaining("does not match the namespace sent on the request"),
+  });
+});
+
 test("nobody assigns an object to an instance", async () => {
   const metadata = {
     name: "x",
