@@ -3,11 +3,12 @@ import { type Command, Option } from "commander";
 import type { JsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import { ClientError } from "../client/transport.ts";
+import type { UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests } from "../spec/lint.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
-import { expandFolders, metadataOf, objectsIn, readSource } from "./manifests.ts";
+import { expandFolders, metadataOf, objectsIn, readSource, unknownFieldText } from "./manifests.ts";
 import { print } from "./output.ts";
 import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
 
@@ -75,9 +76,10 @@ export async function lintFiles(
   for (const { file, text } of verdicts) fault(file, text);
   if (options.strict) {
     for (const { file, object } of chosen) {
-      for (const path of unknownFields(object)) {
-        const text = `in ${label(object)}: unknown field ${JSON.stringify(path)}`;
-        if (!faults.get(file)?.some((one) => one.includes(JSON.stringify(path)))) fault(file, text);
+      for (const field of unknownFields(object)) {
+        const text = `in ${label(object)}: unknown field ${unknownFieldText(field)}`;
+        const path = JSON.stringify(field.path);
+        if (!faults.get(file)?.some((one) => one.includes(path))) fault(file, text);
       }
     }
   }
@@ -102,11 +104,11 @@ function label(object: JsonObject): string {
   return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
 }
 
-/** Paths of members that the schema does not know. Unreadable manifests are left to the verdict. */
-function unknownFields(object: JsonObject): string[] {
-  const unknown: string[] = [];
+/** Members that the schema does not know. Unreadable manifests are left to the verdict. */
+function unknownFields(object: JsonObject): UnknownField[] {
+  const unknown: UnknownField[] = [];
   try {
-    decodeAny({ kind: "Workflow", ...object }, { onUnknown: ({ path }) => unknown.push(path) });
+    decodeAny({ kind: "Workflow", ...object }, { onUnknown: (field) => unknown.push(field) });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }

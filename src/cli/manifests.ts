@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import type { UnknownField } from "../spec/schema/decode.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 
@@ -98,10 +99,17 @@ export async function readManifestFiles(
   return found;
 }
 
+/** The path of a field that does not exist, and what it was meant to be. */
+export function unknownFieldText({ path, meant }: UnknownField): string {
+  const name = meant();
+  const guess = name === undefined ? "" : `: did you mean ${JSON.stringify(name)}?`;
+  return JSON.stringify(path) + guess;
+}
+
 function refuseUnknown(text: string, file: string): void {
   const unknown: string[] = [];
   try {
-    parseManifests(text, { onUnknown: ({ path }) => unknown.push(path) });
+    parseManifests(text, { onUnknown: (field) => unknown.push(unknownFieldText(field)) });
   } catch {
     // The server reports all other faults, in its own words.
     return;
@@ -109,7 +117,7 @@ function refuseUnknown(text: string, file: string): void {
   if (unknown.length > 0) {
     throw new Error(
       `${file}: unknown field${unknown.length > 1 ? "s" : ""} ${
-        unknown.map((path) => JSON.stringify(path)).join(", ")
+        unknown.join(", ")
       } (--no-strict lets them pass)`,
     );
   }

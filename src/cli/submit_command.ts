@@ -1,6 +1,7 @@
 /** `submit`: workflows from files, or from a stored template. */
 import { type Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
@@ -21,7 +22,7 @@ import {
   type FollowOptions,
   type WatchLook,
 } from "./follow.ts";
-import { metadataOf, readManifests, readSource, withParameters } from "./manifests.ts";
+import { metadataOf, readManifestFiles, readSource, withParameters } from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions } from "./output.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
@@ -140,17 +141,18 @@ async function submitFrom(
   });
 }
 
-async function submitFiles(
+/** Creates the workflows of some files in order, and yields each at once: when one is refused, those before it run. */
+async function* submitFiles(
   context: Context,
   files: string[],
   options: SubmitOptions,
-): Promise<Workflow[]> {
+): AsyncGenerator<Workflow> {
   const given = await parametersOf(options);
-  const manifests = await readManifests(files, options.strict);
-  for (const { kind } of manifests) {
+  const manifests = await readManifestFiles(files, options.strict);
+  for (const { file, object: { kind } } of manifests) {
     if (kind !== undefined && kind !== "Workflow") {
       throw new UsageError(
-        `submit takes Workflows, ${files.join(", ")} holds a ${kind}; use "sluice apply -f" for it`,
+        `submit takes Workflows, ${file} holds a ${kind}; use "sluice apply -f" for it`,
       );
     }
   }
@@ -158,36 +160,51 @@ async function submitFiles(
   if (options.name !== undefined && manifests.length > 1) {
     throw new UsageError("--name is for one workflow, but the files hold several");
   }
-  const created: Workflow[] = [];
-  for (const manifest of manifests) {
-    let metadata = withMetadata(metadataOf(manifest), options);
-    if (options.scheduledTime !== undefined) {
-      metadata = {
-        ...metadata,
-        annotations: {
-          ...(isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {}),
-          [scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) })]:
-            options.scheduledTime,
-        },
-      };
+  for (const { file, object } of manifests) {
+    try {
+      yield await submitManifest(context, object, options, given);
+    } catch (error) {
+      // Of several, nobody could tell which one is meant.
+      if (!(error instanceof ClientError) || error.status === 0 || manifests.length === 1) {
+        throw error;
+      }
+      const { name, generateName } = metadataOf(object);
+      const which = JSON.stringify(name ?? generateName ?? "");
+      throw new ClientError(`${file}: in ${which}: ${error.message}`, error.status);
     }
-    const spec = isJsonObject(manifest["spec"]) ? manifest["spec"] : {};
-    const workflow = { ...manifest, metadata, spec: withSpec(spec, options, given) };
-    const namespace = String(metadata["namespace"] ?? context.namespace);
-    created.push(
-      await context.client.call("WorkflowService_CreateWorkflow", {
-        params: { namespace },
-        body: {
-          namespace,
-          workflow: workflow as unknown as Workflow,
-          serverDryRun: options.serverDryRun,
-          createOptions: options.dryRun ? { dryRun: ["All"] } : undefined,
-        },
-        idempotencyKey: options.idempotencyKey,
-      }),
-    );
   }
-  return created;
+}
+
+async function submitManifest(
+  context: Context,
+  manifest: JsonObject,
+  options: SubmitOptions,
+  given: Map<string, string>,
+): Promise<Workflow> {
+  let metadata = withMetadata(metadataOf(manifest), options);
+  if (options.scheduledTime !== undefined) {
+    metadata = {
+      ...metadata,
+      annotations: {
+        ...(isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {}),
+        [scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) })]:
+          options.scheduledTime,
+      },
+    };
+  }
+  const spec = isJsonObject(manifest["spec"]) ? manifest["spec"] : {};
+  const workflow = { ...manifest, metadata, spec: withSpec(spec, options, given) };
+  const namespace = String(metadata["namespace"] ?? context.namespace);
+  return await context.client.call("WorkflowService_CreateWorkflow", {
+    params: { namespace },
+    body: {
+      namespace,
+      workflow: workflow as unknown as Workflow,
+      serverDryRun: options.serverDryRun,
+      createOptions: options.dryRun ? { dryRun: ["All"] } : undefined,
+    },
+    idempotencyKey: options.idempotencyKey,
+  });
 }
 
 async function submit(context: Context, files: string[], options: SubmitOptions): Promise<number> {
@@ -195,10 +212,12 @@ async function submit(context: Context, files: string[], options: SubmitOptions)
   if (from !== undefined && files.length > 0) {
     throw new UsageError("Give files or --from, not both");
   }
-  const created = from === undefined
-    ? await submitFiles(context, files, options)
+  const created: Workflow[] = [];
+  const creating = from === undefined
+    ? submitFiles(context, files, options)
     : [await submitFrom(context, from, options)];
-  for (const workflow of created) {
+  for await (const workflow of creating) {
+    created.push(workflow);
     if (options.watch && output === undefined) continue;
     printWorkflow(workflow, output, { now: context.now(), colour: hasColour() });
   }

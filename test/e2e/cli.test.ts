@@ -136,11 +136,30 @@ describe("workflows", () => {
     );
   });
 
+  test("of several manifests, those before a wrong one run and are shown, and the wrong one is named", async () => {
+    const good = "kind: Workflow\nmetadata: {name: one}\n" +
+      "spec: {entrypoint: main, templates: [{name: main, suspend: {}}]}\n";
+    const file = join(folder, "two.yaml");
+    await writeFile(
+      file,
+      `${good}---\n${good.replace("one", "two").replace("entrypoint: main", "entrypoint: man")}`,
+    );
+    expect(await sluice("submit", file, "-o", "name")).toEqual({
+      status: 1,
+      out: "one\n",
+      err: `Error: ${file}: in "two": template name 'man' undefined\n`,
+    });
+    await sluice("delete", "one");
+    await rm(file);
+  });
+
   test("a field that does not exist is refused before anything is sent, unless that is not wanted", async () => {
     const refused = await sluice("submit", "typo.yaml");
     expect(refused).toMatchObject({
       status: 1,
-      err: expect.stringContaining('unknown field "spec.templates[0].container.comand"'),
+      err: expect.stringContaining(
+        'unknown field "spec.templates[0].container.comand": did you mean "command"?',
+      ),
     });
     const { status, out } = await sluice(
       "submit",

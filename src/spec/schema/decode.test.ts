@@ -315,12 +315,12 @@ describe("decode()", () => {
         hooks: { exit: { tmpl: "x" } },
       },
     }, { onUnknown: (field) => unknown.push(field) });
-    expect(unknown).toEqual([
-      { path: "Metadata", insideStep: false },
-      { path: "spec.templates[0].contaner", insideStep: false },
-      { path: "spec.templates[0].steps[0][0].arguments.parameter", insideStep: true },
-      { path: "spec.templates[0].container.resources.limit", insideStep: false },
-      { path: "spec.hooks.exit.tmpl", insideStep: false },
+    expect(unknown.map(({ path, insideStep, meant }) => [path, insideStep, meant()])).toEqual([
+      ["Metadata", false, "metadata"],
+      ["spec.templates[0].contaner", false, "container"],
+      ["spec.templates[0].steps[0][0].arguments.parameter", true, "parameters"],
+      ["spec.templates[0].container.resources.limit", false, "limits"],
+      ["spec.hooks.exit.tmpl", false, "template"],
     ]);
   });
 

@@ -31,6 +31,8 @@ export class DecodeError extends Problem {
 export interface UnknownField {
   /** `spec.templates[0].contaner` */
   path: string;
+  /** The known field that was probably meant. */
+  meant: () => string | undefined;
   /** It is inside a step, where the reference's lint does not look. */
   insideStep: boolean;
 }
@@ -131,7 +133,7 @@ class Decoder {
         throw this.#refusal(unknownMember(key, schema));
       }
       if (found === undefined || (this.#onUnknown !== undefined && found.name !== key)) {
-        this.#reportUnknown(key);
+        this.#reportUnknown(key, schema);
         if (found === undefined) continue;
       }
       this.#enter(key, found.name);
@@ -308,9 +310,10 @@ class Decoder {
     return undefined;
   }
 
-  #reportUnknown(key: string): void {
+  #reportUnknown(key: string, schema: StructSchema): void {
     this.#onUnknown?.({
       path: pathText([...this.#path, key]),
+      meant: () => nearestName(key, schema.fields().keys()),
       insideStep: this.#stepDepth > 0,
     });
   }
