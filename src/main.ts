@@ -58,7 +58,11 @@ async function run(config: Config, log: Logger, seat: Seat | undefined): Promise
     running = await startRunning(config, log, { stop, seat });
   } catch (cause) {
     if (cause instanceof ListenError) {
-      process.stderr.write(`sluice: ${cause.message}: ${errorText(cause.cause)}\n`);
+      process.stderr.write(
+        `sluice: ${cause.message}: ${
+          errorText(cause.cause)
+        }; --port and --host choose another address\n`,
+      );
       return 1;
     }
     if (cause instanceof ConfigError) return refuse(cause);

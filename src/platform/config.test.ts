@@ -64,6 +64,16 @@ test("parseConfig() reports all problems at once, each with its source", () => {
     ]);
 });
 
+test.each([
+  [["--prot", "80"], 'Unknown flag "--prot": did you mean --port? --help lists all'],
+  [["extra"], /^Unexpected argument "extra": there are only flags/],
+  [["--archive", "false"], /^Unexpected argument "false": .*--archive=false$/],
+])("parseConfig() says what was probably meant by %j", (args, problem) => {
+  expect(problemsOf(args)).toEqual([
+    typeof problem === "string" ? problem : expect.stringMatching(problem),
+  ]);
+});
+
 test("parseConfig() refuses to open commands or an unguarded API to the network", () => {
   expect(problemsOf(["--host", "0.0.0.0"])).toHaveLength(2);
   const files = ["--token-file", "t", "--access-file", "a"];

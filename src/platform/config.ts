@@ -6,6 +6,7 @@ import { errorText } from "../base/error_text.ts";
 import { MAX_JSON_MEMBERS } from "../base/json_text.ts";
 import { databaseUrlFault } from "../base/database_url.ts";
 import { maskUrl } from "../base/masked_url.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import { parseAddressRules } from "./address_rules.ts";
 import { archivePlace } from "./archive_place.ts";
 import { LogLevel } from "./log_level.ts";
@@ -830,9 +831,10 @@ function readFlags(
     const name = byFlag.get(flag);
     const row = name === undefined ? undefined : rows.get(name);
     if (name === undefined || !row) {
-      problems.push(`Unknown flag "${maskUrl(flag)}"; --help lists all`);
-      // What follows is its value and no second mistake.
-      if (inline === undefined && args[index + 1]?.startsWith("-") === false) index++;
+      problems.push(unknownWord(flag, [...byFlag.keys()]));
+      // What follows a flag is its value and no second mistake.
+      const hasValue = flag.startsWith("-") && inline === undefined;
+      if (hasValue && args[index + 1]?.startsWith("-") === false) index++;
       continue;
     }
     let text = inline;
@@ -848,6 +850,19 @@ function readFlags(
     found.set(name, row.type === "choices" ? [...found.get(name) ?? [], ...texts] : texts);
   }
   return found;
+}
+
+/** What to say about a word of the command line that is no flag. */
+function unknownWord(word: string, flags: readonly string[]): string {
+  const shown = JSON.stringify(maskUrl(word));
+  if (!word.startsWith("-")) {
+    return `Unexpected argument ${shown}: there are only flags, and --help lists them. ` +
+      "A switch gets its value with an equals sign: --archive=false";
+  }
+  const meant = nearestName(word, flags);
+  return meant === undefined
+    ? `Unknown flag ${shown}; --help lists all`
+    : `Unknown flag ${shown}: did you mean ${meant}? --help lists all`;
 }
 
 function splitOnce(text: string, separator: string): [string, string | undefined] {

@@ -63,7 +63,9 @@ function withSharedPorts(command: string[]): string[] {
 function checkPort({ host, port }: Config): Promise<void> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    server.once("error", (error) => {
+      reject(new Error(`${errorText(error)}; --port and --host choose another address`));
+    });
     server.listen({ host, port }, () => server.close(() => resolve()));
   });
 }
