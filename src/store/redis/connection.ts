@@ -7,6 +7,7 @@ import { createClient, createCluster, createSentinel } from "redis";
 import { defined } from "../../base/defined.ts";
 import { errorText } from "../../base/error_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { bounded } from "./trouble.ts";
 import type { RedisAddress } from "./url.ts";
 
@@ -116,6 +117,18 @@ async function opened(
   }
 }
 
+/** How long a server may refuse a first connection, or be away, before the attempt is given up, ms. */
+const REFUSED_MS = 1_000;
+
+/** Fails a while after the first error of a client, so that whoever waits for it soon learns why it does not come. */
+function refused(client: ReturnType<typeof createClient>): Promise<never> {
+  return new Promise((_, reject) => {
+    client.once("error", (error: unknown) => {
+      systemClock.after(REFUSED_MS, () => reject(error), true);
+    });
+  });
+}
+
 async function connectSingle(
   options: RedisConnectionOptions,
   onTrouble: (error: unknown) => void,
@@ -134,7 +147,8 @@ async function connectSingle(
   const destroy = () => {
     for (const one of [client, subscriber]) if (one.isOpen) one.destroy();
   };
-  await opened(Promise.all([client.connect(), subscriber.connect()]), options.timeoutMs, destroy);
+  const connecting = Promise.all([client.connect(), subscriber.connect()]);
+  await opened(Promise.race([connecting, refused(client)]), options.timeoutMs, destroy);
   return {
     send: (_key, args, more) => client.sendCommand(args, more),
     masters: () => Promise.resolve([(args) => client.sendCommand(args)]),

@@ -3,6 +3,7 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { Durability } from "../port.ts";
 import type { RedisContext } from "./context.ts";
 import { pairsOf } from "./replies.ts";
+import { isForbidden } from "./trouble.ts";
 
 /** Reads the server's version and durability. Managed servers, and users without the right, tell nothing. */
 export async function checkSettings(
@@ -13,7 +14,7 @@ export async function checkSettings(
     try {
       return await link.send(keys.shardCount, args);
     } catch (error) {
-      if (error instanceof Problem && !/user or the password/.test(error.message)) throw error;
+      if (error instanceof Problem && !isForbidden(error)) throw error;
       return undefined;
     }
   };

@@ -15,7 +15,11 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
     "The Redis cluster is not ready",
   ],
   [/\bNOREPLICAS\b/, "Redis has too few replicas for a write"],
-  [/\bNOAUTH\b|\bWRONGPASS\b|\bNOPERM\b/, "Redis refuses the user or the password of the store"],
+  [/\bNOAUTH\b|\bWRONGPASS\b/, "Redis refuses the user or the password of the store"],
+  [
+    /\bNOPERM\b/,
+    "Redis does not allow the store's user all that it needs: docs/guarantees.md has the rights",
+  ],
   [/max number of clients/, "Redis accepts no more connections"],
 ];
 
@@ -23,6 +27,11 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
 export function wasRefused(error: unknown): boolean {
   const cause = error instanceof Problem ? error.cause : error;
   return cause instanceof ErrorReply || cause instanceof ClientOfflineError;
+}
+
+/** Tells whether the user of the store may not do what was asked for. */
+export function isForbidden({ cause }: Problem): boolean {
+  return cause instanceof ErrorReply && /\bNOPERM\b/.test(cause.message);
 }
 
 /** The error for a call that was not answered in time. */

@@ -45,6 +45,24 @@ test("a wrong port is told once, however often it is tried, and the attempts go 
   });
 }, 60_000);
 
+test("a wrong password is told soon", async () => {
+  const server = await startRedisServer(["--requirepass", "right"]);
+  cleanUp.push(() => server.stop());
+  const { log, lines } = listen();
+  const stop = new AbortController();
+  const setting = {
+    store: `redis://:wrong@127.0.0.1:${server.port}`,
+    durability: "always" as const,
+    redisWait: 0,
+    redisWaitTimeout: 1_000,
+    labelPrefix: "workflows.argoproj.io/",
+  };
+  const reached = reachStore(setting, log, stop.signal, () => {});
+  await expect.poll(() => lines[0]?.reason, { timeout: 3_000 }).toMatch(/WRONGPASS/);
+  stop.abort();
+  await expect(reached).rejects.toThrow(/WRONGPASS/);
+}, 20_000);
+
 test("what is wrong with a store that was reached is told", async () => {
   const server = await startRedisServer([
     "--maxmemory",

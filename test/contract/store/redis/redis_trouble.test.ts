@@ -236,6 +236,8 @@ describe("a server in trouble", () => {
     const store = await open(`redis://sluice:pw@127.0.0.1:${server.port}`);
     expect(store.durability?.()).toBe("unknown");
     await acquired(store, 1);
+    await ask(url, ["ACL", "SETUSER", "sluice", "-time"]);
+    await expectUnavailable(store.membership.now(), /does not allow the store's user/);
     await server.kill("SIGKILL");
     await expectUnavailable(open(url, 500), /Cannot connect to Redis at 127\.0\.0\.1:/);
   });
