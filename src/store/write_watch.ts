@@ -16,6 +16,8 @@ const PROBE_KEY = "write-probe";
 const PROBE_BYTES = 16 * 1024;
 const PROBE_EVERY_MS = 60_000;
 const PROBE_REFUSED_EVERY_MS = 2_000;
+/** How long writes are taken before the log says so: where little room is left, small ones get through and large ones do not. */
+const SETTLED_MS = 10_000;
 
 export interface WriteWatch {
   /** The same store; its writes are observed. */
@@ -53,6 +55,8 @@ class RefusalWatch {
   readonly #clock: Pick<Clock, "sleep">;
   readonly #log: Logger;
   readonly #stopped = new AbortController();
+  /** The log says that writes are refused, and not yet that they are taken again. */
+  #isTold = false;
   /** Counts refusals, to notice one during a probe. */
   #refusals = 0;
   #wake = new AbortController();
@@ -77,6 +81,10 @@ class RefusalWatch {
     while (!signal.aborted) {
       this.#wake = new AbortController();
       const ends = AbortSignal.any([signal, this.#wake.signal]);
+      if (this.refused === undefined && this.#isTold) {
+        await this.#clock.sleep(SETTLED_MS, ends);
+        if (!ends.aborted) this.#tellEnd();
+      }
       if (this.refused === undefined) await this.#clock.sleep(PROBE_EVERY_MS, ends);
       if (this.refused !== undefined) await this.#clock.sleep(PROBE_REFUSED_EVERY_MS, signal);
       if (!signal.aborted) await this.#probe().catch(this.#onFailure);
@@ -93,6 +101,10 @@ class RefusalWatch {
     await this.#blobs.putBlob(PROBE_KEY, new Uint8Array());
     if (this.refused === undefined || this.#refusals !== before) return;
     this.refused = undefined;
+  }
+
+  #tellEnd(): void {
+    this.#isTold = false;
     this.#log.info("the store takes writes again");
   }
 
@@ -100,7 +112,8 @@ class RefusalWatch {
     if (!isRefusal(error)) return;
     this.#refusals++;
     if (this.refused === undefined) {
-      this.#log.warn({ err: error }, "the store refuses writes");
+      if (!this.#isTold) this.#log.warn({ err: error }, "the store refuses writes");
+      this.#isTold = true;
       this.#wake.abort();
     }
     this.refused = error.message;

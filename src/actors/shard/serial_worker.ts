@@ -3,7 +3,7 @@
  * only then answers and lets effects out. While a commit is in flight, new commands gather for the next batch. A stale
  * epoch means that somebody else owns the shard: nothing is answered, nothing is done, everything is forgotten.
  */
-import { unavailable } from "../../base/problem.ts";
+import { isProblem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Notice } from "../../engine/notice.ts";
 import { ManifestsChanged } from "../../store/manifest_port.ts";
@@ -357,7 +357,10 @@ export class ShardWorker {
     await slots.enter(this.#name);
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     const now = clock.monotonic();
-    const error = unavailable("The store does not answer; the request may still be done");
+    const why = isProblem(cause, ProblemCode.Unavailable)
+      ? cause.message
+      : "The store does not answer";
+    const error = unavailable(`${why}; the request may still be done`);
     for (const command of [...commands, ...this.#queue]) {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }

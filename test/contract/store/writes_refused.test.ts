@@ -153,13 +153,26 @@ test("SQLite on a full disk", async (context) => {
     gauge: "1",
   });
   expect(await statusOf(server, "GET")).toBe(200);
+  const spec = {
+    entrypoint: "main",
+    arguments: { parameters: [{ name: "p", value: "x".repeat(100_000) }] },
+    templates: [{ name: "main", suspend: {} }],
+  };
+  const refused = await fetch(`${server.url}/api/v1/workflows/n`, {
+    method: "POST",
+    body: JSON.stringify({ workflow: { metadata: { name: "large" }, spec } }),
+  });
+  expect(await refused.json()).toMatchObject({
+    code: 14,
+    message: expect.stringMatching(
+      /^The store cannot be used: .*(full|I\/O).*; the request may still be done$/,
+    ),
+  });
   rmSync(filler);
   await eventually(server).toEqual(FINE);
 });
 
 describe("watchWrites()", () => {
-  const log = createLogger("fatal");
-
   /** A store that refuses writes on demand, and counts its own small ones. */
   function watched(clock: ManualClock) {
     const inner = openMemoryStore();
@@ -175,9 +188,11 @@ describe("watchWrites()", () => {
         },
       },
     };
+    const told: string[] = [];
+    const log = createLogger("info", { write: (line) => void told.push(JSON.parse(line).msg) });
     const watch = watchWrites(refusing, { clock, log, metrics: createMetrics() });
     cleanUp.push(watch.stop);
-    return { watch, probes, refuse: (error: Problem | undefined) => failure = error };
+    return { watch, probes, told, refuse: (error: Problem | undefined) => failure = error };
   }
 
   const full = new Problem(ProblemCode.Unavailable, "full", { cause: new Error("disk") });
@@ -196,6 +211,25 @@ describe("watchWrites()", () => {
     refuse(undefined);
     await clock.advance(2_000);
     expect(watch.refusal()).toBeUndefined();
+  });
+
+  test("the log says once that writes are refused, and that they are taken when that lasts", async () => {
+    const clock = new ManualClock();
+    const { watch, told, refuse } = watched(clock);
+    const write = () => watch.store.blobs.putBlob("x", new Uint8Array(1)).catch(() => {});
+    for (let round = 0; round < 5; round++) {
+      refuse(full);
+      await write();
+      refuse(undefined);
+      await clock.advance(4_000);
+      expect(watch.refusal()).toBeUndefined();
+    }
+    expect(told).toEqual(["the store refuses writes"]);
+    await clock.advance(20_000);
+    expect(told).toEqual(["the store refuses writes", "the store takes writes again"]);
+    refuse(full);
+    await write();
+    expect(watch.refusal()).toBe("full");
   });
 
   test("what is refused for a reason of its own, or not known, says nothing about the store", async () => {
