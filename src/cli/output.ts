@@ -36,7 +36,8 @@ export function say(text: string): void {
 }
 
 export function hasColour(): boolean {
-  return process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
+  // An empty variable asks for nothing: https://no-color.org
+  return process.stdout.isTTY === true && !process.env["NO_COLOR"];
 }
 
 type YamlModule = typeof import("yaml");

@@ -33,8 +33,8 @@ export function addSelectors(command: Command): Command {
 export function addFilters(command: Command): Command {
   return addSelectors(command)
     .option("--status <phases>", "only these phases, separated by commas", phases)
-    .option("--running", "only workflows that are not finished, by the same label")
-    .option("--completed", "only finished workflows, by the label of the server's --label-prefix")
+    .option("--running", "only workflows that are not finished")
+    .option("--completed", "only workflows that are finished")
     .option("--resubmitted", "only copies made by resubmit")
     .option("--prefix <text>", "only names that start with it")
     .option(

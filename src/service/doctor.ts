@@ -190,6 +190,12 @@ async function checkReplicas({ store, settings }: ServiceDeps): Promise<Outcome>
   const names = await store.membership.replicas();
   const own = settings.build.version;
   const others = names.filter((name) => versionOfReplica(name) !== own);
+  if (names.length === 0) {
+    return bad(
+      "none is known: not even this server could announce itself",
+      "see whether the store takes writes, and the server's log",
+    );
+  }
   if (others.length === 0) return good(`${names.length} of version ${own}`);
   const shown = others.map((name) => `${name} (${versionOfReplica(name) ?? "unknown version"})`);
   return warning(
@@ -261,7 +267,7 @@ async function checkWebhooks(deps: ServiceDeps): Promise<Outcome> {
     if (fault !== undefined) faults.push(`${namespace}: ${fault}`);
   }
   return faults.length === 0
-    ? good(`the senders of ${namespaces.length} namespaces with bindings can be read`)
+    ? good(`the senders of ${counted(namespaces.length, "namespace")} with bindings can be read`)
     : bad(faults.join("; "), `repair the secret ${WEBHOOK_SECRET} there; its events are refused`);
 }
 
@@ -285,6 +291,10 @@ async function checkSubscriptions({ store, settings }: ServiceDeps): Promise<Out
     }
   }
   return faults.length === 0
-    ? good(`${items.length} subscriptions can be signed`)
+    ? good(`${counted(items.length, "subscription")} can be signed`)
     : bad(faults.join("; "), "correct them or their secrets; until then nothing is delivered");
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -175,7 +175,7 @@ test("dead letters are listed and replayed by the commands", async () => {
   expect(new Set(got.map(({ headers }) => headers["webhook-id"]))).toEqual(ids);
   expect((await sluice(list)).out).not.toContain("msg_");
   const doctor = (await sluice(["doctor"])).out;
-  expect(doctor).toContain("subscriptions: 1 subscriptions can be signed");
+  expect(doctor).toContain("subscriptions: 1 subscription can be signed");
 }, 120_000);
 
 test("the setting of the page is one that the server takes, and a wrong one it refuses", () => {
