@@ -31,9 +31,10 @@ if [[ "$funcstack[1]" = _sluice ]]; then _sluice "$@"; else compdef _sluice slui
   fish: (self) =>
     `function __sluice_words
   set -l given (commandline -opc)
-  ${self} __complete -- $given[2..-1] (commandline -ct) 2>/dev/null
+  set -l found (${self} __complete -- $given[2..-1] (commandline -ct) 2>/dev/null)
+  if set -q found[1]; printf '%s\\n' $found; else; __fish_complete_path (commandline -ct); end
 end
-complete -c sluice -a '(__sluice_words)'`,
+complete -c sluice -f -a '(__sluice_words)'`,
 };
 
 /** This program as a shell can call it, even if `sluice` is an alias. */
@@ -94,7 +95,8 @@ async function candidates(program: Command, words: readonly string[]): Promise<s
   const { command, open, globals, positionals } = walk(program, words.slice(0, -1));
   const current = words.at(-1) ?? "";
   let found: string[];
-  if (open !== undefined) found = [...open.argChoices ?? []];
+  if (command.name() === "server") found = await serverWords(words.at(-2) ?? "", current);
+  else if (open !== undefined) found = [...open.argChoices ?? []];
   else if (current.startsWith("-")) {
     found = [
       "--help",
@@ -112,6 +114,14 @@ async function candidates(program: Command, words: readonly string[]): Promise<s
       : [];
   }
   return found.filter((one) => one.startsWith(current));
+}
+
+/** Flags of the server, or what the one before takes. It parses its command line by itself, from a table. */
+async function serverWords(before: string, current: string): Promise<string[]> {
+  const { configRows } = await import("../platform/config.ts");
+  if (current.startsWith("-")) return configRows().map(({ flag }) => flag);
+  const value = configRows().find(({ flag }) => flag === before)?.value ?? "";
+  return value.includes("|") ? value.split("|") : [];
 }
 
 function withDefaults(program: Command, globals: Partial<GlobalOptions>): GlobalOptions {

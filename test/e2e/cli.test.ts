@@ -173,6 +173,22 @@ describe("workflows", () => {
   });
 });
 
+describe("completion", () => {
+  const completed = async (...words: string[]) =>
+    (await sluice("__complete", "--", ...words)).out.split("\n").filter((one) => one !== "");
+
+  test("knows the flags of the server and what they take", async () => {
+    expect(await completed("server", "--st")).toEqual(["--store", "--status-write-rate"]);
+    expect(await completed("server", "--executor", "")).toEqual([
+      "process",
+      "container",
+      "kubernetes",
+      "none",
+    ]);
+    expect(await completed("server", "--store", "")).toEqual([]);
+  });
+});
+
 describe("what a command did is told", () => {
   const WAITS = `
 apiVersion: argoproj.io/v1alpha1
