@@ -75,11 +75,11 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       phase: "Error",
       message: expect.stringContaining("already exists"),
     });
-    await run({ action: "patch", mergeStrategy: "merge", manifest: configMap("y") });
+    await run({ action: "patch", mergeStrategy: "merge", manifest: configMap("w") });
     expect(
       (await run({ action: "get", manifest: configMap("") }, read)).outputs?.parameters?.[0]?.value,
     )
-      .toBe("y");
+      .toBe("w");
     await run({ action: "apply", manifest: configMap("z") });
     expect(
       (await run({ action: "get", manifest: configMap("") }, read)).outputs?.parameters?.[0]?.value,
