@@ -40,6 +40,8 @@ export interface KubeApiServer {
   compact(): void;
   /** Answers the next calls that aren't watches with 429. */
   refuse(calls: number, retryAfterSeconds?: number): void;
+  /** Carries out the next calls that change something, and breaks their connections without an answer. */
+  lose(calls: number): void;
   /** Answers calls of paths that end like this with 403. */
   forbid(ends: readonly string[]): void;
   /** Number of calls so far that changed something. */
@@ -83,6 +85,7 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
   let compacted = 0;
   let refusals = 0;
   let retryAfter = 0;
+  let losses = 0;
   let forbidden: readonly string[] = [];
   let writes = 0;
 
@@ -187,6 +190,18 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     return publish("MODIFIED", place, after);
   }
 
+  function replace(place: Place, given: JsonObject): KubeObject {
+    const before = existing(place);
+    const metadata = isJsonObject(given["metadata"]) ? given["metadata"] : {};
+    const { uid, resourceVersion } = before.metadata;
+    if ((metadata["resourceVersion"] ?? resourceVersion) !== resourceVersion) {
+      throw new Refusal(409, "Conflict", "the object has been modified");
+    }
+    const after = { ...given, metadata: { ...before.metadata, ...metadata, uid } } as KubeObject;
+    objects.set(keyOf(place), after);
+    return publish("MODIFIED", place, after);
+  }
+
   function remove(place: Place, body: Json): JsonObject {
     const before = existing(place);
     const wanted = isJsonObject(body) && isJsonObject(body["preconditions"])
@@ -229,6 +244,8 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     const { method = "GET" } = request;
     const result = method === "POST"
       ? create(place, body as JsonObject)
+      : method === "PUT"
+      ? replace(place, body as JsonObject)
       : method === "PATCH"
       ? patch(place, body, request.headers["content-type"] ?? "")
       : method === "DELETE"
@@ -240,6 +257,10 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
       : place.name === undefined
       ? list(place, url.searchParams)
       : existing(place);
+    if (method !== "GET" && losses > 0) {
+      losses--;
+      return void request.socket.destroy();
+    }
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(result));
   }
@@ -267,6 +288,9 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     refuse(calls, retryAfterSeconds = 0) {
       refusals = calls;
       retryAfter = retryAfterSeconds;
+    },
+    lose(calls) {
+      losses = calls;
     },
     forbid(ends) {
       forbidden = ends;

@@ -23,7 +23,7 @@ export interface TaskMemory {
 }
 
 /** Key of what is remembered of a task. */
-export function memoryKey(taskId: string, what: "created" | "outputs" | ""): string {
+export function memoryKey(taskId: string, what: "created" | "deleting" | "outputs" | ""): string {
   return `task/${taskId}/${what}`;
 }
 

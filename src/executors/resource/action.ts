@@ -7,18 +7,20 @@ import type { Clock } from "../../platform/clock.ts";
 import type { ResourceTemplate } from "../../spec/manifest.ts";
 import { KubeError } from "../../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../../kubernetes/kube_client.ts";
-import { conditionHolds } from "./condition.ts";
+import { readConditions, verdictOn } from "./condition.ts";
 import { readResourceFlags, type ResourceFlags } from "./flags.ts";
 import { collectionOfKind, collectionOfWord, collectionPath } from "./place.ts";
 import { isPassing } from "../passing_trouble.ts";
 import { memoryKey } from "../kubernetes/task_report.ts";
 import type { TaskMemory } from "../kubernetes/task_report.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
-
 import { manifestText, readManifest } from "./manifest.ts";
+import { isMarkedFor, markedObject, nameOf, namesVersion } from "./marked_object.ts";
 
 /** Longest wait before a call is repeated, ms. */
 const MAX_WAIT_MS = 10_000;
+/** Names that are tried for an object whose name the cluster is to choose. */
+const MAX_NAMES = 8;
 
 const PATCH_TYPES: Record<string, string> = {
   strategic: "application/strategic-merge-patch+json",
@@ -71,16 +73,24 @@ export class ResourceAction {
 
   #call(request: KubeRequest): Promise<JsonObject> {
     const { client } = this.#deps;
-    return this.#patiently(() => client.call({ ...request, as: this.#as, signal: this.#signal }));
+    return this.#patiently(
+      () => client.call({ ...request, as: this.#as, signal: this.#signal }),
+      namesVersion(request.body),
+    );
   }
 
-  /** Repeats a call while the API server, or the store, can't answer it. */
-  async #patiently<Result>(call: () => Promise<Result>): Promise<Result> {
+  /**
+   * Repeats a call while the API server, or the store, can't answer it.
+   *
+   * @param isBound to one version of the object: another one now is another one for good
+   */
+  async #patiently<Result>(call: () => Promise<Result>, isBound = false): Promise<Result> {
     for (let wait = 500;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       try {
         return await call();
       } catch (error) {
         if (this.#signal.aborted || !isPassing(error)) throw error;
+        if (isBound && error instanceof KubeError && error.status === 409) throw error;
         await this.#deps.clock.sleep(wait, this.#signal);
       }
     }
@@ -176,17 +186,21 @@ export class ResourceAction {
   ): Promise<void> {
     const { name = "", path = "" } = this.#place ?? {};
     const body = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
+    if (name === "") {
+      const all = { ...query, labelSelector: labelSelector ?? "" };
+      return void await this.#call({ method: "DELETE", path, query: all, body });
+    }
+    const at = `${path}/${name}`;
+    const { memory } = this.#deps;
+    const key = memoryKey(this.#task.id, "deleting");
+    const isNoted = await this.#patiently(() => memory.getBlob(key)) !== undefined;
     try {
-      await this.#call(
-        name === ""
-          ? {
-            method: "DELETE",
-            path,
-            query: { ...query, labelSelector: labelSelector ?? "" },
-            body,
-          }
-          : { method: "DELETE", path: `${path}/${name}`, query, body },
-      );
+      // What is missing once this is noted was deleted by an earlier call, whose answer got lost.
+      if (!isNoted) {
+        await this.#call({ path: at }).catch(unless(403));
+        await this.#patiently(() => memory.putBlob(key, new Uint8Array([1])));
+      }
+      await this.#call({ method: "DELETE", path: at, query, body }).catch(unless(404));
     } catch (error) {
       if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
     }
@@ -203,16 +217,27 @@ export class ResourceAction {
       place.name = Buffer.from(known).toString();
       return await this.#call({ path: `${place.path}/${place.name}` });
     }
-    const made = await this.#call({
-      method: "POST",
-      path: place.path,
-      query,
-      body: manifest,
-    });
-    place.name = String(isJsonObject(made["metadata"]) ? made["metadata"]["name"] : "");
+    const made = await this.#make(manifest, place.path, query);
+    place.name = nameOf(made);
     const name = Buffer.from(place.name);
     await this.#patiently(() => memory.putBlob(key, name));
     return made;
+  }
+
+  /** Creates the object, or finds it where the answer to an earlier call got lost: it says which task it is for. */
+  async #make(manifest: Json, path: string, query: Record<string, string>): Promise<JsonObject> {
+    const { id } = this.#task;
+    for (let nth = 0;; nth++) {
+      const body = markedObject(manifest, id, nth);
+      try {
+        return await this.#call({ method: "POST", path, query, body });
+      } catch (error) {
+        if (!(error instanceof KubeError && error.reason === "AlreadyExists")) throw error;
+        const found = await this.#call({ path: `${path}/${nameOf(body)}` }).catch(() => ({}));
+        if (isMarkedFor(found, id)) return found;
+        if (nameOf(body) === nameOf(manifest) || nth === MAX_NAMES) throw error;
+      }
+    }
   }
 
   /** The address of the object that the manifest names, or else the flags. */
@@ -245,14 +270,17 @@ export class ResourceAction {
     };
   }
 
-  /** Watches the object until one of its conditions holds. */
+  /** Watches the object until one of its conditions decides. */
   async wait(first: JsonObject): Promise<{ object: JsonObject; failure?: string }> {
-    const { successCondition = "", failureCondition = "" } = this.#resource;
-    if (successCondition === "" && failureCondition === "") return { object: first };
+    const conditions = readConditions(this.#resource);
     const place = this.#place;
     if (place === undefined) throw new Error("no place");
+    const decided = (object: JsonObject) => {
+      const verdict = verdictOn(object, conditions);
+      return verdict === undefined ? undefined : { object, ...(verdict !== "met" && verdict) };
+    };
     for (let object = first;;) {
-      const verdict = this.#judge(object);
+      const verdict = decided(object);
       if (verdict !== undefined) return verdict;
       try {
         const version = isJsonObject(object["metadata"])
@@ -270,7 +298,7 @@ export class ResourceAction {
           if (event.type === "ERROR") break;
           if (event.type === "BOOKMARK") continue;
           object = event.object;
-          const now = this.#judge(object);
+          const now = decided(object);
           if (now !== undefined) return now;
         }
       } catch (error) {
@@ -281,15 +309,11 @@ export class ResourceAction {
       object = await this.#call({ path: `${place.path}/${place.name}` });
     }
   }
+}
 
-  #judge(object: JsonObject): { object: JsonObject; failure?: string } | undefined {
-    const { successCondition = "", failureCondition = "" } = this.#resource;
-    if (failureCondition !== "" && conditionHolds(failureCondition, object, true)) {
-      return { object, failure: `failure condition '{${failureCondition}}' evaluated true` };
-    }
-    if (successCondition === "" || conditionHolds(successCondition, object, false)) {
-      return successCondition === "" ? undefined : { object };
-    }
-    return undefined;
-  }
+/** Throws an error, unless the API answered with this status. */
+function unless(status: number): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof KubeError && error.status === status)) throw error;
+  };
 }

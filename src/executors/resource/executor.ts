@@ -2,6 +2,7 @@
  * Resource templates: the server makes, changes, reads or deletes an object of the cluster, and waits for its condition. It
  * acts as the workflow's service account (impersonation), so a workflow may do no more than its account may.
  */
+import { errorText } from "../../base/error_text.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
@@ -11,7 +12,6 @@ import type { Report } from "../port.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 import { readJq } from "./jq.ts";
 import { readKubePath } from "./kube_path_apply.ts";
-
 import { ResourceAction, type ResourceDeps } from "./action.ts";
 
 export class ResourceExecutor extends ReplicaExecutor {
@@ -36,6 +36,15 @@ export class ResourceExecutor extends ReplicaExecutor {
     report: Report,
   ): Promise<TaskOutcome> {
     report({ type: "task-started", task: task.id });
+    try {
+      return await this.#carryOut(task, signal);
+    } catch (error) {
+      // The reference does it in a pod, which fails: so a retry strategy applies that says no more.
+      return { phase: "Failed", message: errorText(error) };
+    }
+  }
+
+  async #carryOut(task: TaskSpec, signal: AbortSignal): Promise<TaskOutcome> {
     const act = new ResourceAction(task, task.template.resource ?? {}, this.#options, signal);
     const object = await act.perform();
     if (object === undefined) return { phase: "Succeeded" };

@@ -15,6 +15,8 @@ export interface LabelTerm {
   key: string;
   operator: LabelOperator;
   values: string[];
+  /** Set when `=` was written so. */
+  written?: "==";
 }
 
 /** What Kubernetes calls an operator, which is not always what selectors write. */
@@ -126,10 +128,11 @@ class SelectorReader {
     if (negated || this.#isTermOver()) {
       return { key, operator: negated ? "!exists" : "exists", values: [] };
     }
+    const isDouble = isSymbol(this.#next, "==");
     const operator = this.#operator();
     const values = operator === "in" || operator === "notin" ? this.#values() : [this.#value()];
     checkValues(key, operator, values);
-    return { key, operator, values };
+    return { key, operator, values, ...(isDouble && { written: "==" }) };
   }
 
   #isTermOver(): boolean {

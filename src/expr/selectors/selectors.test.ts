@@ -102,7 +102,7 @@ describe("label selectors", () => {
     expect(parseLabelSelector("b notin (y, x, y), !c, d==e")).toEqual([
       { key: "b", operator: "notin", values: ["x", "y"] },
       { key: "c", operator: "!exists", values: [] },
-      { key: "d", operator: "=", values: ["e"] },
+      { key: "d", operator: "=", values: ["e"], written: "==" },
     ]);
   });
 });

@@ -72,7 +72,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       outputs: { parameters: [{ name: "v", value: "x" }] },
     });
     expect(await run({ action: "create", manifest: configMap("x") })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: expect.stringContaining("already exists"),
     });
     await run({ action: "patch", mergeStrategy: "merge", manifest: configMap("w") });
@@ -89,7 +89,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
       phase: "Succeeded",
     });
     expect(await run({ action: "get", manifest: configMap("") })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: expect.stringContaining("not found"),
     });
   });
@@ -98,7 +98,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     const manifest = configMap("x").replace("name: one", "name: two");
     const dry = { action: "create", manifest, flags: ["--dry-run=server"] };
     expect(await run(dry)).toMatchObject({ phase: "Succeeded" });
-    expect(await run({ action: "get", manifest })).toMatchObject({ phase: "Error" });
+    expect(await run({ action: "get", manifest })).toMatchObject({ phase: "Failed" });
     const inputs = { artifacts: [{ name: "file", raw: { data: manifest } }] };
     const fromFile = { action: "create", manifestFrom: { artifact: { name: "file" } } };
     const jq = { parameters: [{ name: "v", valueFrom: { jqFilter: ".data.a" } }] };
@@ -110,7 +110,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     expect(await run(gone)).toEqual({ phase: "Succeeded" });
     expect(await run(gone)).toEqual({ phase: "Succeeded" });
     expect(await run({ action: "get", manifest, flags: ["--selector=a"] })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: expect.stringContaining("--selector is for deletions by kind"),
     });
   });
@@ -136,7 +136,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     expect(await run({ action: "create", manifest: pod("bad-", "exit 1"), ...conditions })).toEqual(
       {
         phase: "Failed",
-        message: "failure condition '{status.phase in (Failed, Unknown)}' evaluated true",
+        message: "failure condition '{status.phase in [Failed Unknown]}' evaluated true",
       },
     );
   });
@@ -153,7 +153,7 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
   test("a workflow may do no more than its service account", async () => {
     const manifest = "apiVersion: v1\nkind: Namespace\nmetadata: {name: more}\n";
     expect(await run({ action: "create", manifest })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: expect.stringContaining(`system:serviceaccount:${NAMESPACE}:default`),
     });
   });

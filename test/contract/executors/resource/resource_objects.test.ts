@@ -83,11 +83,11 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
     expect(await run({ action: "get", flags: ["configmap", "read"] }, read(filter)))
       .toMatchObject(value("a=x"));
     expect(await run({ action: "get", flags: ["cm/nope"] })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: expect.stringContaining("not found"),
     });
     expect(await run({ action: "get", flags: ["configmap"] })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: 'flags name no object, only its kind "configmap"',
     });
   });
@@ -109,18 +109,18 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
       }),
     ).toMatchObject(value("a"));
     expect(await run({ action: "patch", mergeStrategy: "json", manifest })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message: "a JSON patch needs the object in flags, for example [deployment, web]",
     });
     expect(await run({ action: "patch", mergeStrategy: "json", flags, manifest: "a: b" }))
-      .toMatchObject({ phase: "Error", message: "a JSON patch must be a list of operations" });
+      .toMatchObject({ phase: "Failed", message: "a JSON patch must be a list of operations" });
   });
 
   test("an object may belong to the Workflow object, where there is one", async () => {
     const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: owned}\n";
     const resource = { action: "create", setOwnerReference: true, manifest };
     expect(await run(resource, {}, { workflow: "by-rest" })).toMatchObject({
-      phase: "Error",
+      phase: "Failed",
       message:
         "setOwnerReference needs a Workflow object in the cluster, and by-rest was not made as one",
     });
@@ -159,6 +159,6 @@ describe(`resource templates (on ${kindsAreOn})`, () => {
     expect(await run({ action: "delete", flags: ["configmap", "three", "--ignore-not-found"] }))
       .toEqual({ phase: "Succeeded" });
     expect(await run({ action: "get", flags: ["configmap", "--selector=a=b"] }))
-      .toMatchObject({ phase: "Error", message: expect.stringContaining("deletions by kind") });
+      .toMatchObject({ phase: "Failed", message: expect.stringContaining("deletions by kind") });
   });
 });
