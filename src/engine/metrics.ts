@@ -6,7 +6,7 @@ import { errorText } from "../base/error_text.ts";
 import { isMetricName, seriesProblem } from "../base/prometheus_text.ts";
 import { isShared } from "../base/shared_json.ts";
 import type { Metrics, PrometheusMetric, Template } from "../spec/manifest.ts";
-import { InputScope } from "./scope/inputs.ts";
+import { InputScope } from "./scope/fill.ts";
 import { callOf } from "./scope/call.ts";
 import { VariablesOfCall } from "./scope/call_variables.ts";
 import { emit } from "./change.ts";

@@ -1,10 +1,11 @@
 /** Replaces the tags of a template whose values are known now. Other tags stay for later. */
+import type { Json } from "../../base/json.ts";
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
-import { joinScopes, replaceTags } from "./expressions.ts";
-import { type CallVariables, InputScope } from "./inputs.ts";
+import { joinScopes, replaceTags, type Scope } from "./expressions.ts";
+import type { CallVariables } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
-import { GlobalScope } from "./workflow_variables.ts";
+import { GlobalScope, parametersJson } from "./workflow_variables.ts";
 
 /** A template with its inputs, and with every tag replaced that is known now. */
 export function fillTemplate(
@@ -34,4 +35,49 @@ export function fillFor<T>(
     new GlobalScope(turn, variables),
   );
   return replaceTags(value, scope, "keep", turn.env);
+}
+
+const PARAMETER = "inputs.parameters.";
+/** Up to so many parameters are searched one by one. */
+const FEW = 8;
+
+/** The variables `inputs.*` of a template. */
+export class InputScope implements Scope {
+  readonly #inputs: Inputs | undefined;
+  #values: Map<string, string> | undefined;
+
+  constructor(inputs: Inputs | undefined) {
+    this.#inputs = inputs;
+  }
+
+  find(name: string): Json | undefined {
+    if (!name.startsWith("inputs.")) return undefined;
+    const { parameters = [] } = this.#inputs ?? {};
+    if (name === "inputs.parameters") {
+      // So Go writes a list that was never made.
+      return parameters.length === 0 ? "null" : parametersJson(parameters);
+    }
+    if (parameters.length > FEW || !name.startsWith(PARAMETER)) return this.#known().get(name);
+    const wanted = name.slice(PARAMETER.length);
+    return parameters.find((parameter) => parameter.name === wanted)?.value;
+  }
+
+  *names(root: string): Iterable<string> {
+    if (root === "inputs") yield* this.#known().keys();
+  }
+
+  #known(): ReadonlyMap<string, string> {
+    return this.#values ??= inputValues(this.#inputs ?? {});
+  }
+}
+
+function inputValues({ parameters = [], artifacts = [] }: Inputs): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const { name, value } of parameters) {
+    if (value !== undefined) values.set(`${PARAMETER}${name}`, value);
+  }
+  for (const { name, path } of artifacts) {
+    if (path !== undefined) values.set(`inputs.artifacts.${name}.path`, path);
+  }
+  return values;
 }

@@ -1,5 +1,4 @@
 /** The inputs of a template: from the step that calls it, from defaults, or from ConfigMaps. */
-import type { Json } from "../../base/json.ts";
 import type {
   Artifact,
   ConfigMap,
@@ -12,7 +11,8 @@ import { configMapTypeLabel } from "../../spec/naming.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { findStored } from "../stored_manifests.ts";
-import { GlobalScope, parametersJson } from "./workflow_variables.ts";
+import { fillFor } from "./fill.ts";
+import { GlobalScope } from "./workflow_variables.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { workflowNamespace } from "../state.ts";
 import type { Turn } from "../turn.ts";
@@ -31,10 +31,11 @@ export interface CallVariables extends Scope {
  */
 export function resolveInputs(
   turn: Turn,
-  { inputs }: Template,
+  template: Template,
   given: GivenArguments,
   variables: CallVariables,
 ): Inputs {
+  const { inputs } = template;
   if (inputs === undefined) return {};
   const scope = () => joinScopes(variables, new GlobalScope(turn, variables));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
@@ -42,7 +43,10 @@ export function resolveInputs(
   const resolved: Inputs = {};
   if (parameters !== undefined) resolved.parameters = parameters;
   if (artifacts !== undefined) resolved.artifacts = artifacts;
-  return mayHoldTag(resolved) ? replaceTags(resolved, scope(), "keep", turn.env) : resolved;
+  if (!mayHoldTag(resolved)) return resolved;
+  const filled = replaceTags(resolved, scope(), "keep", turn.env);
+  // Inputs may refer to each other, such as an artifact's key to a parameter: once, to what is there by now.
+  return mayHoldTag(filled) ? fillFor(turn, filled, template, filled, variables) : filled;
 }
 
 /** The artifact that is passed, at the path of the input. None when it is optional and absent. */
@@ -153,51 +157,6 @@ export function configMapValue(
     throw new NodeFailure(`ConfigMap '${name}' does not have the key '${ref.key}'`);
   }
   return value;
-}
-
-const PARAMETER = "inputs.parameters.";
-/** Up to so many parameters are searched one by one. */
-const FEW = 8;
-
-/** The variables `inputs.*` of a template. */
-export class InputScope implements Scope {
-  readonly #inputs: Inputs | undefined;
-  #values: Map<string, string> | undefined;
-
-  constructor(inputs: Inputs | undefined) {
-    this.#inputs = inputs;
-  }
-
-  find(name: string): Json | undefined {
-    if (!name.startsWith("inputs.")) return undefined;
-    const { parameters = [] } = this.#inputs ?? {};
-    if (name === "inputs.parameters") {
-      // So Go writes a list that was never made.
-      return parameters.length === 0 ? "null" : parametersJson(parameters);
-    }
-    if (parameters.length > FEW || !name.startsWith(PARAMETER)) return this.#known().get(name);
-    const wanted = name.slice(PARAMETER.length);
-    return parameters.find((parameter) => parameter.name === wanted)?.value;
-  }
-
-  *names(root: string): Iterable<string> {
-    if (root === "inputs") yield* this.#known().keys();
-  }
-
-  #known(): ReadonlyMap<string, string> {
-    return this.#values ??= inputValues(this.#inputs ?? {});
-  }
-}
-
-function inputValues({ parameters = [], artifacts = [] }: Inputs): Map<string, string> {
-  const values = new Map<string, string>();
-  for (const { name, value } of parameters) {
-    if (value !== undefined) values.set(`${PARAMETER}${name}`, value);
-  }
-  for (const { name, path } of artifacts) {
-    if (path !== undefined) values.set(`inputs.artifacts.${name}.path`, path);
-  }
-  return values;
 }
 
 const LOCATIONS = [

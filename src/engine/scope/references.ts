@@ -7,7 +7,7 @@ import type { Turn } from "../turn.ts";
 import { nodeWithOutputs } from "./attempts.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { groupIndexOf } from "./frame_steps.ts";
-import { InputScope } from "./inputs.ts";
+import { InputScope } from "./fill.ts";
 import { artifactNames, findArtifact, stepScope } from "./step_variables.ts";
 import { GlobalScope } from "./workflow_variables.ts";
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { simulateWorkflow } from "../../../test/support/simulated_workflow.ts";
+
+/** The inputs of a step that is called with `f: VAL`. */
+function inputsOf(inputs: string) {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{name: s, template: t, arguments: {parameters: [{name: f, value: VAL}]}}]]
+  - name: t
+    inputs: ${inputs}
+    container: {image: i, command: [c]}
+`,
+    5,
+  );
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  return nodes.find(({ name }) => name === "w[0].s")?.inputs;
+}
+
+test("an artifact's location may name a parameter", () => {
+  expect(
+    inputsOf(
+      `{parameters: [{name: f}], artifacts: [{name: x, path: /x, s3: {key: "a/{{inputs.parameters.f}}/{{workflow.name}}"}}]}`,
+    )?.artifacts,
+  ).toEqual([{ name: "x", path: "/x", s3: { key: "a/VAL/w" } }]);
+});
+
+test("a parameter's own value may name another, once", () => {
+  expect(
+    inputsOf(
+      `{parameters: [{name: f}, {name: g, value: "g-{{inputs.parameters.f}}"}, {name: h, value: "h-{{inputs.parameters.g}}"}]}`,
+    )?.parameters?.map(({ value }) => value),
+  ).toEqual(["VAL", "g-VAL", "h-g-{{inputs.parameters.f}}"]);
+});
