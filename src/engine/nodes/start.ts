@@ -24,6 +24,8 @@ import {
 import { hasPlace, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import { beginEvaluation } from "../scope/expressions.ts";
+import { mayHoldTag } from "../scope/expressions.ts";
+import { fillFor } from "../scope/fill.ts";
 import { resolveInputs } from "../scope/inputs.ts";
 import { nodeByName } from "../tree.ts";
 import type { Turn } from "../turn.ts";
@@ -118,14 +120,18 @@ export function failToStart(turn: Turn, call: Call, message: string): NodeRecord
 /** Starts an attempt of a retry node. */
 export function startAttempt(
   turn: Turn,
-  { inputs }: NodeRecord,
+  { inputs: given = {} }: NodeRecord,
   call: Call,
   deadline: number | undefined,
 ): void {
-  const work = fillWork(turn, findWork(turn, call), inputs);
+  const found = findWork(turn, call);
+  const { written, variables } = found;
+  // Tags that each attempt has a value of its own for, such as `retries`.
+  const inputs = mayHoldTag(given) ? fillFor(turn, given, written, given, variables) : given;
+  const work = fillWork(turn, found, inputs);
   const type = getBodyType(work);
   const node = newNode(turn, call, type, "Pending", work.template);
-  giveInputs(node, inputs ?? {});
+  giveInputs(node, inputs);
   if (deadline !== undefined) node.deadline = deadline;
   addNode(turn, node);
   begin(turn, node, work, missOf(work.template));

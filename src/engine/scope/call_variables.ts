@@ -50,7 +50,9 @@ function valuesOf(call: Call, template: Template, workflow: string): Record<stri
     const shown = displayNameOf(name, call.boundary.name);
     values[call.boundary.type === "DAG" ? "tasks.name" : "steps.name"] = shown;
   } else values["steps.name"] = ""; // The entrypoint, exit handlers and hooks are steps without a name.
-  if (!isGroup(template) && template.suspend === undefined && template.http === undefined) {
+  const isPod = !isGroup(template) && template.suspend === undefined && template.http === undefined;
+  // Of a template with retries, its attempts are the pods.
+  if (isPod && (wrapper !== undefined || template.retryStrategy === undefined)) {
     values["pod.name"] = podName(workflow, call.name, podTemplateName(call));
   }
   if (wrapper !== undefined) Object.assign(values, retryLocals(wrapper, call.index ?? 0));

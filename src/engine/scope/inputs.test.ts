@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { simulateWorkflow } from "../../../test/support/simulated_workflow.ts";
 
-/** The inputs of a step that is called with `f: VAL`. */
-function inputsOf(inputs: string) {
+/** The inputs of a node of a step that is called with `f: VAL`. */
+function inputsOf(inputs: string, node = "w[0].s", more = "") {
   const simulation = simulateWorkflow(
     `
 entrypoint: main
@@ -12,11 +12,12 @@ templates:
   - name: t
     inputs: ${inputs}
     container: {image: i, command: [c]}
+    ${more}
 `,
     5,
   );
   const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
-  return nodes.find(({ name }) => name === "w[0].s")?.inputs;
+  return nodes.find(({ name }) => name === node)?.inputs;
 }
 
 test("an artifact's location may name a parameter", () => {
@@ -33,4 +34,13 @@ test("a parameter's own value may name another, once", () => {
       `{parameters: [{name: f}, {name: g, value: "g-{{inputs.parameters.f}}"}, {name: h, value: "h-{{inputs.parameters.g}}"}]}`,
     )?.parameters?.map(({ value }) => value),
   ).toEqual(["VAL", "g-VAL", "h-g-{{inputs.parameters.f}}"]);
+});
+
+test("each attempt has inputs of its own", () => {
+  const inputs =
+    `{parameters: [{name: f}, {name: g, value: "{{retries}} {{pod.name}} {{inputs.parameters.f}}"}]}`;
+  const retried = (node: string) =>
+    inputsOf(inputs, node, `retryStrategy: {limit: "1"}`)?.parameters?.[1]?.value;
+  expect(retried("w[0].s")).toBe("{{retries}} {{pod.name}} VAL");
+  expect(retried("w[0].s(0)")).toBe("0 w-t-533271838 VAL");
 });
