@@ -83,7 +83,8 @@ const AWAIT_END = `_s_await() {
  * SLUICE_PATH, SLUICE_TASK, SLUICE_TOKEN, ARGO_PROGRESS_FILE (told once a second at first, later each five). Its own begin with `_s`, since a name that the user's environment has would change there.
  * Exit 64: there is no such command.
  * Requests go by nc: busybox' wget can't send binary data. The pipe `hold` keeps the sending side open until the answer
- * is there, which servers expect. Exit 65: the outputs could not be brought home.
+ * is there, which servers expect: both sides open it first, and nc's side closes it when nc has ended, whatever was sent by
+ * then. Exit 65: the outputs could not be brought home.
  */
 export const RUN_SCRIPT = `_sb=${SHARED_DIR}/busybox
 _ss=${SHARED_DIR}/ctr
@@ -136,11 +137,12 @@ _s_post() {
   while :; do
     $_sb rm -f "$_sd/hold"; $_sb mkfifo "$_sd/hold"
     {
+      exec 4<"$_sd/hold"
       printf 'POST %s/%s HTTP/1.0\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n' "$SLUICE_PATH" "$2" "$SLUICE_HOST" "$SLUICE_TOKEN"
       printf 'X-Sluice-Task: %s\\r\\n' "$SLUICE_TASK"
       printf 'Content-Type: application/x-tar\\r\\nContent-Length: %s\\r\\n\\r\\n' "$($_sb wc -c <"$1")"
-      $_sb cat "$1"; $_sb cat "$_sd/hold"
-    } 2>/dev/null | { $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; : >"$_sd/hold"; }
+      $_sb cat "$1"; $_sb cat <&4
+    } 2>/dev/null | { exec 3>"$_sd/hold"; $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; }
     _sv=; read -r _su _sv _su <"$_sd/answer"
     case $_sv in
       200) $_sb sed '1,/^\\r*$/d' "$_sd/answer" >"$3"; return 0 ;;
