@@ -1,4 +1,6 @@
 /** Creates the pod of a task, or finds the one that exists. */
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
 import { errorText } from "../../base/error_text.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { ArtifactStore } from "../../artifacts/port.ts";
@@ -9,7 +11,8 @@ import { isPassing } from "../passing_trouble.ts";
 import { artifactScope } from "../artifact_scope.ts";
 import { ImageConfigs } from "./image_config.ts";
 import { KubernetesClaims } from "./claims.ts";
-import { INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
+import { CALLBACK_ANNOTATION, INSTANCE_LABEL, TASK_ANNOTATION } from "./pod_marks.ts";
+import { hasForeignDns, withHost } from "./pod_settings.ts";
 import type { PodOptions } from "./pod_parts.ts";
 import { podFor } from "./pod.ts";
 import type { Pod } from "./outcome.ts";
@@ -29,6 +32,8 @@ export interface PodCreatorDeps extends Omit<PodOptions, "now" | "commands"> {
   metrics: PodMetrics;
   /** Checks the artifacts of tasks. Absent: nothing is checked. */
   artifacts?: ArtifactStore;
+  /** The address of a host as this server knows it. @default {by the system's DNS} */
+  findAddress?: (hostname: string) => Promise<string>;
 }
 
 export class PodCreator {
@@ -122,11 +127,27 @@ export class PodCreator {
     const { client, clock, labelPrefix } = this.#deps;
     try {
       const commands = await commandsOf(client, this.#images, task, labelPrefix);
-      return podFor(task, { ...this.#deps, now: clock.now(), commands });
+      return await this.#reaching(podFor(task, { ...this.#deps, now: clock.now(), commands }));
     } catch (error) {
       // A registry that the server can't reach at all would be waited for without end.
       const isOver = isPassing(error) && clock.monotonic() - since > REGISTRY_PATIENCE_MS;
       throw isOver ? new Error(errorText(error)) : error;
     }
   }
+  /** The pod, told where this server is if it calls back and has no way to find out. */
+  async #reaching(pod: JsonObject): Promise<JsonObject> {
+    const { callbackUrl, findAddress = addressOf } = this.#deps;
+    const { annotations } = pod["metadata"] as { annotations: JsonObject };
+    const { hostname } = new URL(callbackUrl);
+    if (annotations[CALLBACK_ANNOTATION] === undefined || !hasForeignDns(pod)) return pod;
+    // An address as it is, in brackets if it has colons.
+    if (isIP(hostname) !== 0 || hostname.startsWith("[")) return pod;
+    const ip = await findAddress(hostname).catch(() => undefined);
+    // Perhaps the pod knows better.
+    return ip === undefined ? pod : withHost(pod, hostname, ip);
+  }
+}
+
+async function addressOf(hostname: string): Promise<string> {
+  return (await lookup(hostname)).address;
 }

@@ -64,6 +64,21 @@ export function podDeadline({ deadline: at }: TaskSpec, now: number): JsonObject
     : { activeDeadlineSeconds: Math.max(1, Math.ceil((at - now) / 1000)) };
 }
 
+/** True for a pod that does not ask the cluster's DNS, so that it knows no names of services. */
+export function hasForeignDns({ spec }: JsonObject): boolean {
+  if (!isJsonObject(spec)) return false;
+  const { dnsPolicy = "ClusterFirst", hostNetwork } = spec;
+  return dnsPolicy === "None" || dnsPolicy === "Default" ||
+    (hostNetwork === true && dnsPolicy !== "ClusterFirstWithHostNet");
+}
+
+/** The pod with a line for a host in its hosts file. */
+export function withHost(pod: JsonObject, hostname: string, ip: string): JsonObject {
+  const spec = isJsonObject(pod["spec"]) ? pod["spec"] : {};
+  const hostAliases = [...objectsOf(spec["hostAliases"]), { ip, hostnames: [hostname] }];
+  return { ...pod, spec: { ...spec, hostAliases } };
+}
+
 /** Keeps the pod off hosts where earlier attempts failed. */
 export function avoidHosts(spec: JsonObject, hosts: readonly string[]): void {
   if (hosts.length === 0) return;
