@@ -14,7 +14,7 @@ export function workflowHook(turn: Turn, name: string): LifecycleHook | undefine
 }
 
 /**
- * A hook of a step or task, as it is written. The hook `exit` comes before `onExit`. An exit handler without arguments gets
+ * A hook of a step or task, as it is written. `onExit` comes before the hook `exit`. An exit handler without arguments gets
  * those of the workflow.
  */
 export function findHook(
@@ -22,13 +22,12 @@ export function findHook(
   { hooks, onExit = "" }: Pick<StepLike, "hooks" | "onExit">,
   name: string,
 ): LifecycleHook | undefined {
-  const hook = hooks?.[name];
-  if (name !== "exit") return hook;
-  if (hook === undefined && onExit === "") return undefined;
-  const given = hook?.arguments;
+  const hook = name === "exit" && onExit !== "" ? { template: onExit } : hooks?.[name];
+  if (name !== "exit" || hook === undefined) return hook;
+  const given = hook.arguments;
   const isGiven = (given?.parameters?.length ?? 0) > 0 || (given?.artifacts?.length ?? 0) > 0;
   const passed = isGiven ? given : executedSpec(turn.state).arguments;
-  const { arguments: _arguments, ...rest } = hook ?? { template: onExit };
+  const { arguments: _arguments, ...rest } = hook;
   return { ...rest, ...(passed === undefined ? {} : { arguments: passed }) };
 }
 
