@@ -1,6 +1,7 @@
 /** Hooks that cannot be carried out: their conditions can't be decided, or they cannot begin. */
 import { describe, expect, test } from "vitest";
 import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import type { TaskRule } from "./task_rule.ts";
 
 const TEMPLATES = `
   - { name: ok, container: { image: x } }
@@ -8,8 +9,11 @@ const TEMPLATES = `
   - { name: needs, inputs: { parameters: [{ name: p }] }, container: { image: x } }`;
 
 /** How a workflow ends, and the phases of its nodes. */
-function endOf(main: string, more = "") {
-  const rules = [{ node: "a$", parameters: { o: "v" } }];
+function endOf(
+  main: string,
+  more = "",
+  rules: TaskRule[] = [{ node: "a$", parameters: { o: "v" } }],
+) {
   const simulation = simulateWorkflow(
     `
 entrypoint: main
@@ -96,11 +100,24 @@ describe("an exit handler", () => {
   );
 
   test.each([hook("1 +", "ok", "exit"), "hooks: { exit: { template: needs } }"])(
-    "of a task that is broken changes nothing: %s",
+    "of a task that is broken changes nothing for the tasks after it: %s",
     (hooks) => {
       expect(inDag(hooks).phase).toBe("Succeeded");
     },
   );
+
+  test.each(["a", "none"])("of a task that nothing depends on fails the dag: %s", (failing) => {
+    for (const failFast of [true, false]) {
+      const { phase, message, phases } = endOf(
+        `dag: { failFast: ${failFast}, tasks: [{ name: a, template: ok, hooks: { exit: { template: needs } } }, { name: c, template: ok }] }`,
+        "",
+        [{ node: `${failing}$`, outcome: "Failed" }],
+      );
+      const text = "inputs.parameters.p was not supplied";
+      expect([phase, message]).toEqual(["Error", `error in entry template execution: ${text}`]);
+      expect([phases.get("w.a.onExit"), phases.get("w.c")]).toEqual(["Error", "Succeeded"]);
+    }
+  });
 
   test("of the workflow runs only when its condition holds or can't be decided", () => {
     const ran = ["1 +", 'workflow.status == "Succeeded"', 'workflow.status == "Failed"'].map(

@@ -22,7 +22,7 @@ import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
-import { memberName, nodeId } from "../scope/names.ts";
+import { hookName, memberName, nodeId } from "../scope/names.ts";
 import { taskCalls } from "../scope/step_calls.ts";
 import { workflowName } from "../state.ts";
 import { getOwner, nodeByName } from "../tree.ts";
@@ -76,7 +76,9 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (phase === undefined) return;
   change(turn, node, { targets: dag.plan.targets.map((name) => taskNodeId(turn, node, name)) });
   const isCut = isCutOff(turn, node);
-  const fault = isCut ? undefined : faultOfLoops(turn, node, frame, dag, phase);
+  const fault = isCut
+    ? undefined
+    : faultOfHandlers(turn, node, dag) ?? faultOfLoops(turn, node, frame, dag, phase);
   if (fault !== undefined) failNode(turn, node, fault);
   else if (isCut) end(turn, node, "Failed");
   else if (phase !== "Succeeded") end(turn, node, phase);
@@ -88,6 +90,15 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
 /** Tells whether a shutdown cuts this node off. Exit handlers go on. */
 function isCutOff({ state: { specs: { spec } } }: Turn, { isExit }: NodeRecord): boolean {
   return (spec.shutdown ?? "") !== "" && isExit !== true;
+}
+
+/** What is wrong with the exit handler of a target. What other tasks have of this kind harms nothing: the DAG goes on after them. */
+function faultOfHandlers(turn: Turn, node: NodeRecord, { plan }: DagMemory): string | undefined {
+  for (const target of plan.targets) {
+    const handler = nodeByName(turn, hookName(memberName(node.name, target), "exit"));
+    if (handler?.isErrored === true) return handler.message;
+  }
+  return undefined;
 }
 
 /**
