@@ -6,6 +6,7 @@ import type { Json } from "../../base/json.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../../spec/naming.ts";
 import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
+import { exactJson } from "./raw_json.ts";
 import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
 import { isFailedOrError } from "../records.ts";
@@ -161,11 +162,20 @@ function fillValue(turn: Turn, value: string): string {
   return replaceTagsIn(value, scope, "keep", turn.env);
 }
 
-/** The value of a variable `….parameters`: a JSON list. */
+/** The value of a variable `….parameters`: a JSON list of the parameters with all that they declare, in the order of Go's fields. */
 export function parametersJson(parameters: readonly Parameter[]): string {
-  return compactJson(
-    parameters.map(({ name, value }) => value === undefined ? { name } : { name, value }),
-  );
+  return exactJson(parameters.map((parameter) => {
+    const { name, value, default: fallback, valueFrom, globalName, description } = parameter;
+    return {
+      name,
+      ...(fallback !== undefined && { default: fallback }),
+      ...(value !== undefined && { value }),
+      ...(valueFrom !== undefined && { valueFrom: valueFrom as Json }),
+      ...(globalName && { globalName }),
+      ...(parameter.enum?.length && { enum: parameter.enum }),
+      ...(description !== undefined && { description }),
+    };
+  }));
 }
 
 function globalOutput(turn: Turn, key: string): Json | undefined {
