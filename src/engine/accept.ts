@@ -20,7 +20,6 @@ import {
 } from "./nodes/task.ts";
 import { kindOf } from "./nodes/kinds.ts";
 import { holderName } from "./locks/holder.ts";
-import { wake } from "./runtime.ts";
 import { failNode } from "./nodes/fail_node.ts";
 import type { WorkflowState } from "./state.ts";
 import type { NodeRecord } from "./records.ts";
@@ -68,10 +67,6 @@ function take(turn: Turn, fact: Fact): void {
       return locksGranted(turn, fact.holder);
     case "locks-waiting":
       return locksWaiting(turn, fact);
-    case "locks-failed":
-      return locksFailed(turn, fact.holder, fact.message);
-    case "wake":
-      for (const node of turn.state.nodes.values()) wake(turn.state.runtime, node);
   }
 }
 
@@ -151,16 +146,4 @@ function locksWaiting(turn: Turn, fact: Extract<Fact, { type: "locks-waiting" }>
     synchronizationStatus: { waiting },
     lock: { ...node.lock, waiting, holders },
   });
-}
-
-function locksFailed(turn: Turn, holder: string, message: string): void {
-  const node = findWaitingNode(turn, holder);
-  if (node !== undefined) {
-    failNode(turn, node, message);
-    return;
-  }
-  const { header } = turn.state;
-  if (holder !== workflowHolder(turn) || header.lock?.isHeld !== false) return;
-  header.message = `Failed to acquire the synchronization lock. ${message}`;
-  markIndex(turn);
 }

@@ -64,7 +64,4 @@ export type Fact =
     message: string;
     waiting: string;
     holders?: Record<string, string[]>;
-  }
-  | { type: "locks-failed"; holder: string; message: string }
-  /** Look at every node again: after a start, a changed limit, or the arrival of a manifest. */
-  | { type: "wake" };
+  };

@@ -53,7 +53,7 @@ export type Effect =
   /** Set a durable timer, which fires a `timer-fired` fact with this id. Setting it again moves it. */
   | { type: "set-timer"; id: string; at: number }
   | { type: "clear-timer"; id: string }
-  /** Take all keys or none. The answer is `locks-granted`, `locks-waiting` or `locks-failed`. Holder: see `lockHolder`. */
+  /** Take all keys or none. The answer is `locks-granted` or `locks-waiting`. Holder: see `lockHolder`. */
   | {
     type: "acquire-locks";
     id: string;

@@ -318,10 +318,49 @@ describe("facts", () => {
         { type: "task-ended", task: "nonsense", outcome: { phase: "Failed" } },
         { type: "timer-fired", timer: "node/nope" },
         { type: "locks-granted", holder: "ns/wf/nope" },
-        { type: "wake" },
       ] as Fact[]
     ) expect(Object.keys(story.tell(fact).put)).toEqual([]);
     expect(JSON.stringify(story.view())).toBe(before);
+  });
+
+  test("about locks that are granted already, or were given back, change nothing", () => {
+    const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  synchronization: {mutexes: [{name: whole}]}
+  templates:
+  - name: main
+    synchronization: {mutexes: [{name: one}]}
+    container: {image: i, command: [x]}
+`);
+    const requests = () => story.effects.filter(({ type }) => type === "acquire-locks");
+    const news = (holder: string) => {
+      const waiting = { message: "Waiting for a lock.", waiting: "ns/Mutex/x" };
+      return { type: "locks-waiting", holder, ...waiting } as const;
+    };
+    const holders: string[] = [];
+    for (const count of [1, 2]) {
+      expect(requests().length).toBe(count);
+      const { holder } = requests()[count - 1] as Extract<Effect, { type: "acquire-locks" }>;
+      holders.push(holder);
+      story.tell(news(holder));
+      const told = JSON.stringify(story.view());
+      expect(told).toContain("Waiting for a lock.");
+      story.tell({ type: "locks-granted", holder });
+      expect(JSON.stringify(story.view())).not.toContain("Waiting for a lock.");
+    }
+    const checkLate = () => {
+      const before = JSON.stringify(story.view());
+      for (const holder of holders) {
+        expect(Object.keys(story.tell(news(holder)).put)).toEqual([]);
+      }
+      expect(JSON.stringify(story.view())).toBe(before);
+    };
+    checkLate();
+    story.end("wf");
+    expect(story.status()?.phase).toBe("Succeeded");
+    checkLate();
   });
 
   test("about one of many steps are stored as at most two parts", () => {
@@ -522,12 +561,36 @@ spec:
 test("a resubmission leaves out what belongs to the old run", () => {
   const story = given(JOB);
   story.ask({ type: "terminate" });
-  const copy = resubmitWorkflow(story.view(), { parameters: ["a=1"] }, story.env());
+  const prefix = "workflows.argoproj.io/";
+  const { metadata, ...rest } = story.view();
+  expect(metadata.labels).toMatchObject({ [`${prefix}phase`]: "Failed" });
+  const labels = {
+    ...metadata.labels,
+    [`${prefix}creator`]: "me",
+    [`${prefix}creator-email`]: "me.at.home",
+    [`${prefix}action`]: "Terminate",
+    [`${prefix}workflow-archiving-status`]: "Archived",
+    [`${prefix}workflow-template`]: "job",
+    creator: "a label of the user's",
+  };
+  const old = {
+    ...rest,
+    kind: "Workflow",
+    metadata: { ...metadata, labels, annotations: { a: "b" } },
+  };
+  const copy = resubmitWorkflow(old, { parameters: ["a=1"] }, story.env());
   expect(copy.status).toBeUndefined();
   expect(copy.spec.shutdown).toBeUndefined();
-  expect(copy.metadata).toMatchObject({
+  expect(copy.kind).toBe("Workflow");
+  expect(copy.metadata).toEqual({
+    namespace: "ns",
     generateName: "wf-",
-    labels: { "workflows.argoproj.io/resubmitted-from-workflow": "wf" },
+    annotations: { a: "b" },
+    labels: {
+      [`${prefix}workflow-template`]: "job",
+      creator: "a label of the user's",
+      [`${prefix}resubmitted-from-workflow`]: "wf",
+    },
   });
   expect(copy.spec.arguments?.parameters).toEqual([{ name: "a", value: "1" }]);
 });

@@ -53,8 +53,6 @@ const FACTS: { [T in Fact["type"]]: Check } = {
     { holder: isText, message: isText, waiting: isText, holders: isMap(isList(isText)) },
     ["holders"],
   ),
-  "locks-failed": fact<"locks-failed">({ holder: isText, message: isText }),
-  wake: fact<"wake">({}),
 };
 
 /** Tells whether a command claims to be a fact. */

@@ -21,7 +21,7 @@ interface Input {
 
 const COMMANDS = [
   ...["submit", "import", "restore", "control", "delete", "task-started", "task-ended"],
-  ...["task-progress", "task-pending", "timer-fired", "locks-granted", "locks-waiting", "wake"],
+  ...["task-progress", "task-pending", "timer-fired", "locks-granted", "locks-waiting"],
 ];
 const MEMBERS = [
   ...["workflow", "request", "labels", "uid", "task", "outcome", "timer", "holder", "progress"],
