@@ -354,6 +354,7 @@ spec:
       const before = JSON.stringify(story.view());
       for (const holder of holders) {
         expect(Object.keys(story.tell(news(holder)).put)).toEqual([]);
+        expect(Object.keys(story.tell({ type: "locks-granted", holder }).put)).toEqual([]);
       }
       expect(JSON.stringify(story.view())).toBe(before);
     };
@@ -536,6 +537,35 @@ test("an estimate that came with the workflow is shown from its start on", () =>
   expect(viewWorkflow(state).status).toMatchObject({ phase: "Running", estimatedDuration: 12 });
   const { put } = takeChanges(state);
   expect(viewWorkflow(loadWorkflow(put)).status?.estimatedDuration).toBe(12);
+});
+
+test("a timer that fires too early is set again, and nothing else happens", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  activeDeadlineSeconds: 90
+  templates:
+  - {name: main, steps: [[{name: wait, template: gate}], [{name: work, template: work}]]}
+  - {name: gate, suspend: {duration: "30"}}
+  - {name: work, container: {image: i, command: [x]}}
+`);
+  const timers = story.effects.filter((effect) => effect.type === "set-timer");
+  expect(timers.map(({ at }) => at).sort()).toEqual([START + 30_000, START + 90_000]);
+  const before = JSON.stringify(story.view());
+  story.now(29);
+  for (const timer of timers) {
+    const { put, effects } = story.tell({ type: "timer-fired", timer: timer.id });
+    expect({ put, effects }).toEqual({ put: {}, effects: [timer] });
+  }
+  expect(JSON.stringify(story.view())).toBe(before);
+  story.now(30);
+  for (const { id } of timers) story.tell({ type: "timer-fired", timer: id });
+  expect(story.node("wf[0].wait")?.phase).toBe("Succeeded");
+  expect(story.node("wf[1].work")?.phase).toBe("Pending");
+  story.now(90);
+  for (const { id } of timers) story.tell({ type: "timer-fired", timer: id });
+  expect(story.status()?.phase).toBe("Failed");
 });
 
 test("a finished workflow deletes itself when its time is over", () => {
