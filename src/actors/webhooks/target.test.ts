@@ -9,7 +9,7 @@ function setUp(answer: (entry: Entry) => AttemptResult | Promise<AttemptResult>)
   const clock = new ManualClock();
   const tried: string[] = [];
   const buried: string[] = [];
-  const state = { underWay: 0, most: 0, isEmpty: false };
+  const state = { underWay: 0, most: 0, isEmpty: false, buryMs: 0 };
   const target = new Target({
     clock,
     ids: { fraction: () => 0.5 },
@@ -21,7 +21,10 @@ function setUp(answer: (entry: Entry) => AttemptResult | Promise<AttemptResult>)
       return result;
     },
     isOverdue: ({ takenAt }) => clock.now() - takenAt >= 600_000,
-    bury: ({ delivery }) => Promise.resolve(void buried.push(delivery.id)),
+    bury: async ({ delivery }) => {
+      buried.push(delivery.id);
+      await clock.sleep(state.buryMs);
+    },
     onEmpty: () => void (state.isEmpty = true),
   });
   const add = (id: string, order: string, isHeld = () => true) =>
@@ -51,7 +54,7 @@ test("deliveries of a workflow go one after the other, those of others at the sa
   expect(target.count).toBe(4);
   await clock.advance(1_000);
   expect(tried).toEqual(["a1", "b1", "a2", "b2"]);
-  expect(state).toEqual({ underWay: 0, most: 2, isEmpty: true });
+  expect(state).toMatchObject({ underWay: 0, most: 2, isEmpty: true });
   expect([target.count, target.size]).toEqual([0, 0]);
 });
 
@@ -122,4 +125,19 @@ test("a receiver says when it wants to be asked again", async () => {
   expect(tried).toHaveLength(1);
   await clock.advance(2_000);
   expect(tried).toHaveLength(2);
+});
+
+test("what is added while another delivery is given up does not hold up those behind that one", async () => {
+  const answers = { isWell: false };
+  const { clock, target, add, buried, state } = setUp(() => answers.isWell ? DONE : FAILED);
+  state.buryMs = 1_000;
+  add("a1", "a");
+  await clock.advance(500_000);
+  add("a2", "a");
+  while (buried.length === 0) await clock.advance(100);
+  answers.isWell = true;
+  add("b1", "b");
+  await clock.advance(120_000);
+  expect(buried).toEqual(["a1"]);
+  expect(target.count).toBe(0);
 });

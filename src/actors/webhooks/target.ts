@@ -204,6 +204,8 @@ export class Target {
           lane.isBusy = false;
         }
         this.#shift(lane, entry);
+        // Its turn may have come and gone while it was busy.
+        this.#next(lane);
       }
     }
   }
