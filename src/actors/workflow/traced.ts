@@ -9,6 +9,7 @@ import type { EngineEnv } from "../../engine/engine.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import type { SpanRecord, Traces } from "../../platform/traces/span.ts";
 import type { ActorId } from "../../store/port.ts";
+import type { Version } from "../../store/version.ts";
 import { isArchivedActor } from "../actor_ids.ts";
 import type { Answer, HotActor, Taken } from "../hot_actor.ts";
 import type { WorkflowCommand } from "../port.ts";
@@ -26,7 +27,8 @@ export function traced(actor: StatefulActor, traces: Traces | undefined): HotAct
   return new TracedWorkflow(actor, traces);
 }
 
-class TracedWorkflow implements HotActor {
+/** Everything that an actor may tell is the inner one's to tell. */
+class TracedWorkflow implements Required<Omit<HotActor, "isBare">> {
   readonly id: ActorId;
   readonly #inner: StatefulActor;
   readonly #traces: Traces;
@@ -45,14 +47,14 @@ class TracedWorkflow implements HotActor {
     return this.#inner.exists();
   }
 
-  receive(body: Json, env: EngineEnv): Answer | Steps<Answer> | undefined {
+  receive(body: Json, env: EngineEnv, stored?: Version): Answer | Steps<Answer> | undefined {
     const { state } = this.#inner;
     if (this.#trace !== undefined) {
       this.#trace.now = env.now;
       // What an earlier command of the same batch has ended is about to be gone.
       if (state !== undefined && endsRun(body)) this.#earlier.push(...this.#trace.catchUp(state));
     }
-    const answer = this.#inner.receive(body, env);
+    const answer = this.#inner.receive(body, env, stored);
     if (!isJsonObject(body)) return answer;
     const after = () => this.#after(body as unknown as WorkflowCommand, state, env);
     if (typeof answer !== "object") {
@@ -91,6 +93,10 @@ class TracedWorkflow implements HotActor {
 
   isOver(): boolean {
     return this.#inner.isOver?.() ?? false;
+  }
+
+  awaitsLock(): boolean {
+    return this.#inner.awaitsLock?.() ?? false;
   }
 
   isGrowing(): boolean {

@@ -204,3 +204,14 @@ test("values are shown if the deployment asks for that, and bounded", async () =
   expect(error).toMatch(/^no x+…$/);
   expect(error.length).toBe(256);
 });
+
+test("a traced workflow moves to the archive as any other does", async () => {
+  const { deployment, spans } = traced(() => ({ phase: "Succeeded" }));
+  const host = await deployment.replica("a");
+  await deployment.submit(host, "w", SCRIPT);
+  await until(() => spans.some(({ name }) => name === "workflow"));
+  await settle();
+  const version = (await deployment.stored("w"))?.version ?? "";
+  await host.execute("default", "w", { type: "leave", version });
+  expect(await deployment.stored("w")).toBeUndefined();
+});
