@@ -10,31 +10,36 @@ interface Head extends PodLine {
   lines: AsyncIterator<LogLine>;
 }
 
-/** Lines of several pods that have ended, oldest first. */
+/** Lines of several pods that have ended, oldest first. Whoever stops to read, or meets an error, leaves none of them open. */
 export async function* mergeByTime(
   pods: readonly Pod[],
   read: ReadPod,
 ): AsyncIterable<PodLine> {
   const turns = new Turns();
   const heads: Head[] = [];
-  for (const [order, pod] of pods.entries()) {
-    const lines = read(pod)[Symbol.asyncIterator]();
-    const next = await lines.next();
-    if (next.done !== true) heads.push({ pod, order, lines, line: next.value });
-    await turns.pause();
-  }
-  // A sorted list is a heap.
-  heads.sort((a, b) => a.line.at - b.line.at || a.order - b.order);
-  for (let oldest = heads[0]; oldest !== undefined; oldest = heads[0]) {
-    yield { pod: oldest.pod, line: oldest.line };
-    const next = await oldest.lines.next();
-    if (next.done !== true) oldest.line = next.value;
-    else {
-      const last = heads.pop();
-      if (last !== undefined && last !== oldest) heads[0] = last;
+  try {
+    for (const [order, pod] of pods.entries()) {
+      const lines = read(pod)[Symbol.asyncIterator]();
+      const next = await lines.next();
+      if (next.done !== true) heads.push({ pod, order, lines, line: next.value });
+      await turns.pause();
     }
-    sink(heads);
-    await turns.pause();
+    // A sorted list is a heap.
+    heads.sort((a, b) => a.line.at - b.line.at || a.order - b.order);
+    for (let oldest = heads[0]; oldest !== undefined; oldest = heads[0]) {
+      yield { pod: oldest.pod, line: oldest.line };
+      const next = await oldest.lines.next();
+      if (next.done !== true) oldest.line = next.value;
+      else {
+        const last = heads.pop();
+        if (last !== undefined && last !== oldest) heads[0] = last;
+      }
+      sink(heads);
+      await turns.pause();
+    }
+  } finally {
+    // What is left has a file or a connection open. What can't be closed well is closed all the same.
+    await Promise.allSettled(heads.map(({ lines }) => lines.return?.()));
   }
 }
 
