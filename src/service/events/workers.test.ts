@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { seededIds } from "../../../test/support/seeded_ids.ts";
-import { systemClock } from "../../platform/clock.ts";
+import { type Clock, systemClock } from "../../platform/clock.ts";
 import { createLogger } from "../../platform/log.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../../store/event_port.ts";
@@ -20,11 +21,11 @@ afterEach(async () => {
 
 function start(
   dispatch: EventWorkersDeps["dispatch"],
-  more: { count?: number; claimAfterMs?: number; events?: EventStore } = {},
+  more: { count?: number; claimAfterMs?: number; events?: EventStore; clock?: Clock } = {},
 ): EventWorkers {
   const workers = new EventWorkers({
     events: more.events ?? store.events,
-    clock: systemClock,
+    clock: more.clock ?? systemClock,
     ids: seededIds(),
     log: createLogger("silent"),
     dispatch,
@@ -105,19 +106,27 @@ describe("EventWorkers", () => {
   });
 
   test("events of a worker that went silent are taken over, those of a busy one are not", async () => {
+    const clock = new ManualClock();
+    await store.close();
+    store = openMemoryStore({ now: () => clock.now(), waits: clock });
     await offer("abandoned");
-    await store.events.take("gone", 1, 10_000, 0, AbortSignal.timeout(100));
+    await store.events.take("gone", 1, 10_000, 0, new AbortController().signal);
     const seen: string[] = [];
+    const { promise: goOn, resolve: end } = Promise.withResolvers<void>();
     const dispatch = async (event: QueuedEvent) => {
       seen.push(event.id);
-      if (event.id === "slow") await systemClock.sleep(400);
+      if (event.id === "slow") await goOn;
       return { delivery: over(event) };
     };
-    start(dispatch, { claimAfterMs: 100 });
-    start(dispatch, { claimAfterMs: 100 });
+    for (let replica = 0; replica < 2; replica++) start(dispatch, { clock, claimAfterMs: 10_000 });
     await offer("slow");
-    await empty();
-    expect(seen.sort()).toEqual(["abandoned", "slow"]);
+    await clock.advance(9_000);
+    expect(seen).toEqual(["slow"]);
+    await clock.advance(60_000);
+    expect(seen).toEqual(["slow", "abandoned"]);
+    end();
+    await clock.advance(1);
+    expect(await store.events.depth()).toBe(0);
   });
 
   test("workers survive trouble with the store", async () => {
