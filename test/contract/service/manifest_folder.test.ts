@@ -40,7 +40,9 @@ let pauses: number;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-manifests-"));
   instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
-  warnings = [];
+  // A look of the test before may still be under way.
+  const own: typeof warnings = [];
+  warnings = own;
   stop = new AbortController();
   pauses = 0;
   const { clock, log } = instance.service;
@@ -52,7 +54,7 @@ beforeEach(async () => {
   instance.service.clock = hasty;
   const heard = Object.create(log) as Logger;
   heard.warn = ((facts: { file: string; line: number; reason: string }) => {
-    warnings.push({ ...facts, file: (facts.file ?? "").slice(folder.length + 1) });
+    own.push({ ...facts, file: (facts.file ?? "").slice(folder.length + 1) });
   }) as Logger["warn"];
   instance.service.log = heard;
 });
