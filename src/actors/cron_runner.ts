@@ -10,7 +10,7 @@ import {
   nextRunMs,
   scheduleText,
 } from "../events/cron.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, Pause } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { Turns } from "../platform/turns.ts";
@@ -61,13 +61,14 @@ export class CronRunner {
   readonly #entries = new Map<string, Entry>();
   readonly #stop = new AbortController();
   readonly #turns = new Turns();
-  #awake = Promise.withResolvers<void>();
+  readonly #pause: Pause;
   #isLoaded = false;
   #shards = 1;
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: CronRunnerDeps) {
     this.#deps = deps;
+    this.#pause = new Pause(deps.clock);
   }
 
   start(): void {
@@ -77,7 +78,6 @@ export class CronRunner {
   /** Begins nothing more; resolves when what was begun is done. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    this.#awake.resolve();
     await this.#running;
     await Promise.all([...this.#entries.values()].map(({ busy }) => busy));
   }
@@ -97,7 +97,7 @@ export class CronRunner {
         for await (const batch of store.query.watch(version, signal)) {
           const isNews = batch.map((change) => this.#see(change)).includes(true);
           if (this.#entries.size === 0) break;
-          if (isNews) this.#awake.resolve();
+          if (isNews) this.#pause.end();
         }
       } catch (error) {
         if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "cron workflows not read");
@@ -114,7 +114,7 @@ export class CronRunner {
     for (const id of [...this.#entries.keys()]) if (!ids.has(id)) this.#entries.delete(id);
     for (const { namespace, name, text } of items) this.#put(namespace, name, text);
     this.#isLoaded = true;
-    this.#awake.resolve();
+    this.#pause.end();
     return version;
   }
 
@@ -207,14 +207,7 @@ export class CronRunner {
       } catch (error) {
         log.warn({ err: error }, "cron workflows not looked at");
       }
-      const pause = Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now()));
-      const over = new AbortController();
-      await Promise.race([
-        clock.sleep(pause, AbortSignal.any([signal, over.signal])),
-        this.#awake.promise,
-      ]);
-      over.abort();
-      this.#awake = Promise.withResolvers<void>();
+      await this.#pause.take(Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now())), signal);
     }
   }
 

@@ -87,3 +87,22 @@ export async function endsWithin(
     over.abort();
   }
 }
+
+/** A pause between two looks at something, which ends early when there is news. */
+export class Pause {
+  readonly #clock: Pick<Clock, "sleep">;
+  #news = new AbortController();
+
+  constructor(clock: Pick<Clock, "sleep">) {
+    this.#clock = clock;
+  }
+
+  /** Ends the pause; when there is none now, the next one. */
+  readonly end = (): void => this.#news.abort();
+
+  /** Resolves after `ms`, when there is news, or when the signal aborts. Never rejects. For one waiter at a time. */
+  async take(ms: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(ms, AbortSignal.any([signal, this.#news.signal]));
+    this.#news = new AbortController();
+  }
+}

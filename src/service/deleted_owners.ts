@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from "../base/json.ts";
 import { parseOrUndefined } from "../base/json_text.ts";
-import type { Clock } from "../platform/clock.ts";
+import { type Clock, Pause } from "../platform/clock.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import type { ManifestStore, StoredManifest } from "../store/manifest_port.ts";
 import type { DeleteRequest } from "./deletions.ts";
@@ -58,11 +58,12 @@ export class DeletedOwners {
   readonly #clock: Clock;
   /** Uids of those that were noted here, and until when this replica looks after them. */
   readonly #own = new Map<string, number>();
-  #awake = Promise.withResolvers<void>();
+  readonly #pause: Pause;
 
   constructor(manifests: Pick<ManifestStore, "put">, clock: Clock) {
     this.#manifests = manifests;
     this.#clock = clock;
+    this.#pause = new Pause(clock);
   }
 
   /** Notes a cron workflow before it is removed. If it is not removed after all, nothing happens to its workflows. */
@@ -75,7 +76,7 @@ export class DeletedOwners {
 
   /** A cron workflow that was noted is removed. */
   removed(): void {
-    this.#awake.resolve();
+    this.#pause.end();
   }
 
   /** Tells whether a cron workflow was deleted here, so that this replica need not be asked to look after it. */
@@ -84,12 +85,8 @@ export class DeletedOwners {
   }
 
   /** Waits until something was deleted here, or others may have left something. */
-  async rest(signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const pause = this.#clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, over.signal]));
-    await Promise.race([pause, this.#awake.promise]);
-    over.abort();
-    this.#awake = Promise.withResolvers<void>();
+  rest(signal: AbortSignal): Promise<void> {
+    return this.#pause.take(LOOK_EVERY_MS, signal);
   }
 }
 

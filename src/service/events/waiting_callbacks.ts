@@ -3,12 +3,14 @@
  * that owns an event by rendezvous hashing tries its callbacks when their workflow changes, and every few seconds. Two owners
  * for a moment do no harm, because a callback has an idempotency key.
  */
-import { isJsonObject, type Json } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import { hashText } from "../../actors/actor_ids.ts";
 import { ownerOf } from "../../actors/replicas/rendezvous.ts";
 import type { Identity } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { CallbackRequest } from "../../events/match.ts";
+import { Pause } from "../../platform/clock.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
 import { type Change, VersionTooOld } from "../../store/port.ts";
 import type { Delivery } from "../../store/event_port.ts";
@@ -66,15 +68,15 @@ export async function runWaitingCallbacks(
   replica: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const rounds = new Rounds(deps, replica);
+  const pause = new Pause(deps.clock);
   let following: AbortController | undefined;
   while (!signal.aborted) {
     try {
-      const isWaiting = await rounds.run();
+      const isWaiting = await tryAll(deps, replica);
       // Reading the feed has a cost, so it is read only while something waits.
       if (isWaiting && following === undefined) {
         following = new AbortController();
-        void followChanges(deps, AbortSignal.any([signal, following.signal]), () => rounds.wake());
+        void followChanges(deps, AbortSignal.any([signal, following.signal]), pause.end);
       } else if (!isWaiting) {
         following?.abort();
         following = undefined;
@@ -82,7 +84,7 @@ export async function runWaitingCallbacks(
     } catch (error) {
       deps.log.warn({ err: error }, "waiting callbacks could not be tried");
     }
-    await rounds.rest(signal);
+    await pause.take(LOOK_EVERY_MS, signal);
   }
   following?.abort();
 }
@@ -111,96 +113,74 @@ function isOfInterest({ id, put }: Change): boolean {
     Object.values(put).some((text) => text.includes('"Suspend"') && text.includes('"Running"'));
 }
 
-/** Tries all callbacks that wait, round after round. */
-class Rounds {
-  readonly #deps: ServiceDeps;
-  readonly #replica: string;
-  #awake = Promise.withResolvers<void>();
-
-  constructor(deps: ServiceDeps, replica: string) {
-    this.#deps = deps;
-    this.#replica = replica;
-  }
-
-  wake(): void {
-    this.#awake.resolve();
-  }
-
-  async rest(signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const pause = this.#deps.clock.sleep(LOOK_EVERY_MS, AbortSignal.any([signal, over.signal]));
-    await Promise.race([pause, this.#awake.promise]);
-    over.abort();
-    this.#awake = Promise.withResolvers<void>();
-  }
-
-  /** @returns false when nothing waits */
-  async run(): Promise<boolean> {
-    const { store, log } = this.#deps;
-    const { items } = await store.manifests.list(KIND, { limit: 0 });
-    if (items.length === 0) return false;
-    const replicas = await store.membership.replicas();
-    for (const { namespace, name, text } of items) {
-      const waiting = parseWaiting(text);
-      if (waiting === undefined) {
-        log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
-        await store.manifests.remove(KIND, namespace, name);
-        continue;
-      }
-      const owner = ownerOf(hashText(waiting.event), replicas);
-      if (owner !== undefined && owner !== this.#replica) continue;
-      await this.#try(namespace, name, waiting);
+/** Tries all callbacks that wait. @returns false when nothing waits */
+async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
+  const { store, log } = deps;
+  const { items } = await store.manifests.list(KIND, { limit: 0 });
+  if (items.length === 0) return false;
+  const replicas = await store.membership.replicas();
+  for (const { namespace, name, text } of items) {
+    const waiting = parseWaiting(text);
+    if (waiting === undefined) {
+      log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
+      await store.manifests.remove(KIND, namespace, name);
+      continue;
     }
-    return true;
+    const owner = ownerOf(hashText(waiting.event), replicas);
+    if (owner !== undefined && owner !== replica) continue;
+    await tryOne(deps, namespace, name, waiting);
   }
+  return true;
+}
 
-  async #try(namespace: string, name: string, waiting: WaitingCallback): Promise<void> {
-    const { store, log } = this.#deps;
-    const outcome = await this.#outcomeOf(namespace, waiting);
-    if (outcome === undefined) return;
-    const { event, binding } = waiting;
-    const delivery = await store.events.delivery(namespace, event);
-    // While the event is in the queue, the record that is written at its end would replace this one.
-    if (delivery?.state === "queued") return;
-    if (delivery !== undefined) await store.events.amend(withOutcome(delivery, binding, outcome));
-    await store.manifests.remove(KIND, namespace, name);
-    log.info({ namespace, event, binding, ...outcome }, "waiting callback ended");
-  }
+async function tryOne(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  waiting: WaitingCallback,
+): Promise<void> {
+  const { store, log } = deps;
+  const outcome = await outcomeOf(deps, namespace, waiting);
+  if (outcome === undefined) return;
+  const { event, binding } = waiting;
+  const delivery = await store.events.delivery(namespace, event);
+  // While the event is in the queue, the record that is written at its end would replace this one.
+  if (delivery?.state === "queued") return;
+  if (delivery !== undefined) await store.events.amend(withOutcome(delivery, binding, outcome));
+  await store.manifests.remove(KIND, namespace, name);
+  log.info({ namespace, event, binding, ...outcome }, "waiting callback ended");
+}
 
-  async #outcomeOf(
-    namespace: string,
-    { event, binding, request, sender, expiresAt }: WaitingCallback,
-  ): Promise<Omit<Delivery["bindings"][number], "binding"> | undefined> {
-    const { clock } = this.#deps;
-    try {
-      const caller = eventCaller(this.#deps, sender);
-      const key = eventKey(event, binding);
-      const names = await callBack(this.#deps, caller, namespace, request, { key });
-      if (names.length > 0) {
-        const outcome = request.action === "resume" ? "resumed" : "stopped";
-        return { outcome, workflow: names.join(", ") };
-      }
-      if (clock.now() < expiresAt) return undefined;
-      return { outcome: "error", message: `no step waited within its time: ${described(request)}` };
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return isTransient(error) ? undefined : { outcome: "error", message: error.message };
+/** What a callback came to; undefined while it waits. */
+async function outcomeOf(
+  deps: ServiceDeps,
+  namespace: string,
+  { event, binding, request, sender, expiresAt }: WaitingCallback,
+): Promise<Omit<Delivery["bindings"][number], "binding"> | undefined> {
+  try {
+    const caller = eventCaller(deps, sender);
+    const key = eventKey(event, binding);
+    const names = await callBack(deps, caller, namespace, request, { key });
+    if (names.length > 0) {
+      const outcome = request.action === "resume" ? "resumed" : "stopped";
+      return { outcome, workflow: names.join(", ") };
     }
+    if (deps.clock.now() < expiresAt) return undefined;
+    return { outcome: "error", message: `no step waited within its time: ${described(request)}` };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return isTransient(error) ? undefined : { outcome: "error", message: error.message };
   }
 }
 
 /** Reads a stored callback; undefined when the text is not one. */
 function parseWaiting(text: string): WaitingCallback | undefined {
-  try {
-    const waiting = JSON.parse(text) as Json;
-    if (!isJsonObject(waiting)) return undefined;
-    const { event, binding, request, sender, expiresAt } = waiting;
-    const isWaiting = typeof event === "string" && typeof binding === "string" &&
-      isJsonObject(request) && isJsonObject(sender) && Number.isFinite(expiresAt);
-    return isWaiting ? waiting as unknown as WaitingCallback : undefined;
-  } catch {
-    return undefined;
-  }
+  const waiting = parseOrUndefined(text);
+  if (!isJsonObject(waiting)) return undefined;
+  const { event, binding, request, sender, expiresAt } = waiting;
+  const isWaiting = typeof event === "string" && typeof binding === "string" &&
+    isJsonObject(request) && isJsonObject(sender) && Number.isFinite(expiresAt);
+  return isWaiting ? waiting as unknown as WaitingCallback : undefined;
 }
 
 /** A callback in words, for messages. */
