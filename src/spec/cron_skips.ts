@@ -2,6 +2,7 @@
  * Due times at which a cron workflow did not run, as an annotation of it keeps them. Times in a row with the same reason are one
  * entry, and only the last entries are kept, so the annotation stays small.
  */
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { Naming } from "./naming.ts";
 
 /** Why a due time passed without a run: the run before was still going (`Forbid`), its `when` was false, or it was refused. */
@@ -26,12 +27,8 @@ export function skippedAnnotation({ apiGroup }: Pick<Naming, "apiGroup">): strin
 /** The entries of an annotation's text, newest first; none if it cannot be read. */
 export function skipsFrom(text: string | undefined): CronSkip[] {
   if (text === undefined) return [];
-  try {
-    const found: unknown = JSON.parse(text);
-    return Array.isArray(found) ? found.filter(isSkip).slice(0, MOST) : [];
-  } catch {
-    return [];
-  }
+  const found = parseOrUndefined(text);
+  return Array.isArray(found) ? found.filter(isSkip).slice(0, MOST) : [];
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Delivery records as all adapters write, read and sort them. */
 import { isJsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import { isEntryTime, type ListPosition } from "./list_query.ts";
 import type { Delivery, QueuedEvent } from "./event_port.ts";
 import { rawBytesOf } from "./raw_bytes.ts";
@@ -30,12 +31,7 @@ export type RecordPlace = Pick<Delivery, "id" | "namespace" | "receivedAt">;
  * Reads a stored record. One that can't be read becomes a record that says so, so that it is listed with the others.
  */
 export function readDelivery(text: string, place: RecordPlace): Delivery {
-  let record: unknown;
-  try {
-    record = JSON.parse(text);
-  } catch {
-    // Handled below.
-  }
+  const record = parseOrUndefined(text);
   return isDelivery(record) ? record : unreadableRecord(place, text);
 }
 

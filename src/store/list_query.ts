@@ -3,6 +3,7 @@
  * also holds the terms under which the indexed adapters file an entry. Each term has its own ordered set, so a page
  * costs only what it returns if the query names a namespace, a phase or a label value.
  */
+import { parseOrUndefined } from "../base/json_text.ts";
 import { invalid } from "../base/problem.ts";
 import { matchesName, passesFilter } from "../expr/selectors/entry_filter.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
@@ -115,12 +116,7 @@ export function continueAfter(position: ListPosition): string {
  */
 export function parseContinue(token: string | undefined): ListPosition | undefined {
   if (token === undefined || token === "") return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(token, "base64url").toString());
-  } catch {
-    value = undefined;
-  }
+  const value = parseOrUndefined(Buffer.from(token, "base64url").toString());
   if (Array.isArray(value) && Number.isSafeInteger(value[0]) && typeof value[1] === "string") {
     return { createdAt: value[0], id: value[1] };
   }

@@ -2,7 +2,8 @@
  * The outbox of a shard: effects that are committed and not yet known to be done. A row stays until a later commit drops
  * it. So after a crash everything that may not have happened is done again; ids are stable, which makes that harmless.
  */
-import { isJsonObject, type Json } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ActorId } from "../../store/port.ts";
 import type { HostEffect } from "../hot_actor.ts";
 
@@ -75,17 +76,13 @@ export function decodeRows(
 }
 
 function decodeRow(id: string, text: string): OutboxRow | undefined {
-  try {
-    const row = JSON.parse(text) as Json;
-    if (!isJsonObject(row)) return undefined;
-    const { actor, seq, effect, notBefore } = row;
-    const isRow = typeof actor === "string" && Number.isFinite(seq) && isJsonObject(effect) &&
-      typeof effect["type"] === "string" &&
-      (notBefore === undefined || Number.isFinite(notBefore));
-    return isRow ? { ...row as unknown as OutboxRow, id } : undefined;
-  } catch {
-    return undefined;
-  }
+  const row = parseOrUndefined(text);
+  if (!isJsonObject(row)) return undefined;
+  const { actor, seq, effect, notBefore } = row;
+  const isRow = typeof actor === "string" && Number.isFinite(seq) && isJsonObject(effect) &&
+    typeof effect["type"] === "string" &&
+    (notBefore === undefined || Number.isFinite(notBefore));
+  return isRow ? { ...row as unknown as OutboxRow, id } : undefined;
 }
 
 /** Which rows a shard has, and whose they are. */

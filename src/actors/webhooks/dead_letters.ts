@@ -3,6 +3,7 @@
  * and hands them out again when somebody asks for a replay. Changes that are no workflow's go through it as well.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import { invalid } from "../../base/problem.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
 import type { ActorId, StoredActor } from "../../store/port.ts";
@@ -53,13 +54,9 @@ export function deadLettersOf(stored: StoredActor | undefined): DeadLetter[] {
 }
 
 function readLetter(text: string): DeadLetter | undefined {
-  try {
-    const value = JSON.parse(text) as Json;
-    if (!isJsonObject(value) || !isDelivery(value["delivery"])) return undefined;
-    return typeof value["buriedAt"] === "number" ? value as unknown as DeadLetter : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseOrUndefined(text);
+  if (!isJsonObject(value) || !isDelivery(value["delivery"])) return undefined;
+  return typeof value["buriedAt"] === "number" ? value as unknown as DeadLetter : undefined;
 }
 
 class DeadLettersActor implements HotActor {

@@ -1,5 +1,6 @@
 /** Memoized results. They are looked up before a node begins, and saved when it has succeeded. */
 import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ConfigMap, Outputs, Template } from "../../spec/manifest.ts";
 import { configMapTypeLabel } from "../../spec/naming.ts";
 import { emit } from "../change.ts";
@@ -75,13 +76,8 @@ function storedEntry(
 
 /** Undefined for a text that is no entry: its result is made anew, and replaces it. */
 function readEntry(text: string | undefined): MemoEntry | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const entry: unknown = JSON.parse(text);
-    return isJsonObject(entry) && isOutputs(entry["outputs"]) ? entry : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = text === undefined ? undefined : parseOrUndefined(text);
+  return isJsonObject(entry) && isOutputs(entry["outputs"]) ? entry : undefined;
 }
 
 /** Users may write entries themselves, so they are looked at before they become those of a node. */

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { unpackTar } from "modern-tar";
 import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import { findLocation, keyedLocation } from "../../spec/artifact_location.ts";
 import type { Artifact, Outputs, Template } from "../../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES, resultFrom, trimNewline } from "../capture.ts";
@@ -112,12 +113,7 @@ function savedArtifact(
 
 /** The key in a server's answer to a saved artifact, "" when it has none; undefined when it is no such answer. */
 function keyIn(text: string): string | undefined {
-  let saved: unknown;
-  try {
-    saved = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const saved = parseOrUndefined(text);
   if (!isJsonObject(saved)) return undefined;
   const key = isJsonObject(saved["s3"]) ? saved["s3"]["key"] : undefined;
   return typeof key === "string" ? key : "";

@@ -3,7 +3,8 @@
  * begins to sign and until when the tokens of all keys before it are good.
  */
 import { type CallbackKey, callbackKey } from "../../auth/callback_token.ts";
-import { isJsonObject, type Json } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 
 export const SECRET_BYTES = 32;
 
@@ -33,22 +34,14 @@ export function keyLine({ secret, from, before }: KeyLine): string {
 /** The lines of a log. What is no line, such as one that was cut off, does not count. */
 export function parseKeyLog(text: string): KeyLine[] {
   return text.split("\n").flatMap((line) => {
-    const { key, from, before } = membersOf(line);
+    const parsed = parseOrUndefined(line);
+    const { key, from, before } = isJsonObject(parsed) ? parsed : {};
     if (typeof key !== "string" || typeof from !== "number" || typeof before !== "number") {
       return [];
     }
     const secret = Buffer.from(key, "base64url");
     return secret.length === SECRET_BYTES ? [{ secret, from, before }] : [];
   });
-}
-
-function membersOf(line: string): Record<string, Json> {
-  try {
-    const value = JSON.parse(line) as Json;
-    return isJsonObject(value) ? value as Record<string, Json> : {};
-  } catch {
-    return {};
-  }
 }
 
 /** All keys, in the order in which they were made. */

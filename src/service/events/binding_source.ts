@@ -5,7 +5,8 @@
  */
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import { errorText } from "../../base/error_text.ts";
-import { isJsonObject, type Json } from "../../base/json.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import { ManifestKind, type WorkflowEventBinding } from "../../spec/manifest.ts";
@@ -114,11 +115,7 @@ export class BindingSource {
 
 /** Reads a stored binding; undefined when it is not an object with a specification. */
 function parseBinding(text: string): EventBinding | undefined {
-  try {
-    const object = JSON.parse(text) as Json;
-    const isBinding = isJsonObject(object) && isJsonObject(object["spec"]);
-    return isBinding ? object as unknown as EventBinding : undefined;
-  } catch {
-    return undefined;
-  }
+  const object = parseOrUndefined(text);
+  const isBinding = isJsonObject(object) && isJsonObject(object["spec"]);
+  return isBinding ? object as unknown as EventBinding : undefined;
 }

@@ -1,6 +1,7 @@
 /** Receives events: one durable append, then the answer. The event workers do the rest. */
 import type { Caller, Identity } from "../../auth/port.ts";
 import { isJsonObject, type Json } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import type { Delivery } from "../../store/event_port.ts";
 import type { Version } from "../../store/version.ts";
@@ -26,12 +27,7 @@ export interface EventEnvelope {
 
 /** Reads the envelope of a stored event; undefined when the text is not one. */
 export function readEnvelope(text: string): EventEnvelope | undefined {
-  let envelope: Json;
-  try {
-    envelope = JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
+  const envelope = parseOrUndefined(text);
   if (!isJsonObject(envelope)) return undefined;
   const { payload, metadata, sender, outcomes, trace } = envelope;
   const isEnvelope = payload !== undefined && isJsonObject(sender) && isJsonObject(metadata) &&

@@ -2,6 +2,7 @@
 import type { ArchivedEntry, ArchivedWorkflow } from "../../archive/port.ts";
 import { archivedActorId, archivedActorName, workflowActorId } from "../../actors/actor_ids.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { parseOrUndefined } from "../../base/json_text.ts";
 import { Problem } from "../../base/problem.ts";
 import type { Steps } from "../../base/steps.ts";
 import { indexEntry, loadSteps, takeChanges } from "../../engine/codec.ts";
@@ -124,12 +125,7 @@ export function withinBounds(stored: StoredActor, maxNodes: number): StoredActor
 /** An archived object as a command brings it back: without what the archive added. Undefined when it is none. */
 function objectOf(text: string): { workflow: Workflow; past: WorkflowPast } | undefined {
   if (text === "") return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseOrUndefined(text);
   if (!isJsonObject(value) || !isJsonObject(value["metadata"]) || !isJsonObject(value["spec"])) {
     return undefined;
   }

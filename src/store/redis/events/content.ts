@@ -2,7 +2,8 @@
  * An event as the Redis queue stores it: attempts before it was queued, a space, its facts as JSON, a line feed, its
  * text.
  */
-import { isJsonObject, type Json } from "../../../base/json.ts";
+import { isJsonObject } from "../../../base/json.ts";
+import { parseOrUndefined } from "../../../base/json_text.ts";
 import type { QueuedEvent } from "../../event_port.ts";
 import { eventProblem } from "../../queued_event.ts";
 
@@ -32,12 +33,8 @@ export function readContent(content: string, claims: number): QueuedEvent | stri
 export function factsOf(content: string): Record<string, unknown> | undefined {
   const space = content.indexOf(" ");
   const line = content.indexOf("\n", space);
-  try {
-    const facts = JSON.parse(content.slice(space + 1, line)) as Json;
-    return isJsonObject(facts) ? facts : undefined;
-  } catch {
-    return undefined;
-  }
+  const facts = parseOrUndefined(content.slice(space + 1, line));
+  return isJsonObject(facts) ? facts : undefined;
 }
 
 /** Tells whether the bytes and the place of a content must be inspected: it may not be UTF-8, or nobody can end it. */
