@@ -6,16 +6,30 @@ import { KubeClient, KubeError } from "./kube_client.ts";
 
 const LONG_BYTES = 32 * 2 ** 20;
 
-/** Answers `/ok`, `/long` and `/watch`, begins an answer to `/part`, and says nothing to anything else. */
+/** Answers to `/other/…`, none of which the API server itself would give. */
+const OTHERS: Record<string, [status: number, text: string]> = {
+  page: [200, "<html>Welcome</html>"],
+  null: [503, "null"],
+  text: [403, '"no"'],
+  bare: [502, "bad gateway"],
+};
+
+/**
+ * Answers `/ok`, `/long`, `/watch` and `/other/…`, begins an answer to `/part`, breaks off the one to `/broken`, and says nothing to
+ * anything else.
+ */
 const server = createServer((request, response) => {
   const path = request.url?.split("?", 1)[0];
   if (path === "/ok") response.end("{}");
   else if (path === "/part") response.write("{");
+  else if (path === "/broken") response.write("{", () => response.destroy());
   else if (path === "/long") response.end(Buffer.alloc(LONG_BYTES, "x"));
   else if (path === "/watch") {
     const object = { text: "x".repeat(3 * 2 ** 20) };
     response.end(`${JSON.stringify({ type: "ADDED", object })}\n`);
   }
+  const [status, text] = OTHERS[path?.split("/other/")[1] ?? ""] ?? [];
+  if (status !== undefined) response.writeHead(status).end(text);
 });
 let client: KubeClient;
 beforeAll(async () => {
@@ -44,7 +58,7 @@ test.each(["/silent", "/part"])(
       const call = client.call({ path, signal: stop.signal });
       await arrived;
       stop.abort();
-      await expect(call).rejects.toThrow();
+      await expect(call).rejects.toThrow(KubeError);
     }
     const aborted = client.call({ path, signal: AbortSignal.abort() });
     await expect(aborted).rejects.toThrow(KubeError);
@@ -126,4 +140,27 @@ test.each<[isTransient: boolean, status: number, reason: string, message: string
   [true, 503, "ServiceUnavailable", "the server is currently unable to handle the request"],
 ])("it is %s that %i %s may pass: %s", (isTransient, status, reason, message) => {
   expect(new KubeError(status, reason, message).isTransient).toBe(isTransient);
+});
+
+test.each(["/broken", "/other/page"])(
+  "an answer that breaks off, or is no JSON, is none: %s",
+  async (path) => {
+    const answer = client.call({ path }).catch((error: unknown) => error);
+    expect(await answer).toMatchObject({ name: "KubeError", status: 0, isTransient: true });
+  },
+);
+
+test.each([
+  ["null", { status: 503, message: "null" }],
+  ["text", { status: 403, message: '"no"' }],
+  ["bare", { status: 502, message: "bad gateway" }],
+])("a refusal that is not the API server's own keeps its status: %s", async (which, expected) => {
+  const answer = client.call({ path: `/other/${which}` }).catch((error: unknown) => error);
+  expect(await answer).toMatchObject({ name: "KubeError", reason: "", ...expected });
+});
+
+test("a token that can't be read now is trouble that may pass", async () => {
+  const config = { ...client.config, token: () => Promise.reject(new Error("ENOENT")) };
+  const answer = new KubeClient(config).call({ path: "/ok" }).catch((error: unknown) => error);
+  expect(await answer).toMatchObject({ name: "KubeError", isTransient: true });
 });

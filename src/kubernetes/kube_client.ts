@@ -7,7 +7,8 @@ import { Agent as PlainAgent, request as plainRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { defined } from "../base/defined.ts";
 import { errorText } from "../base/error_text.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import { exchange } from "../platform/exchange.ts";
 import { LineSplitter } from "../platform/line_splitter.ts";
 import type { KubeConfig } from "./kube_config.ts";
@@ -94,7 +95,12 @@ export class KubeClient {
     const timeout = AbortSignal.timeout(ANSWER_MS);
     const signal = call.signal === undefined ? timeout : AbortSignal.any([call.signal, timeout]);
     const response = await this.#open({ ...call, signal }, this.#calls);
-    return JSON.parse(await readText(response)) as Answer;
+    try {
+      return JSON.parse(await readText(response)) as Answer;
+    } catch (error) {
+      // It broke off, or somebody in between has answered.
+      throw noAnswer(call, error);
+    }
   }
 
   /**
@@ -146,7 +152,9 @@ export class KubeClient {
     const { method = "GET", body, beginsWithinMs } = call;
     const url = new URL(this.config.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
-    const token = await this.config.token();
+    const token = await this.config.token().catch((error: unknown) => {
+      throw noAnswer(call, error);
+    });
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const options = {
       method,
@@ -203,16 +211,15 @@ function agentFor(config: KubeConfig, maxSockets: number): Agent | PlainAgent {
 async function refusal(response: IncomingMessage, status: number): Promise<KubeError> {
   const text = await readText(response).catch(() => "");
   const retryAfter = Number(response.headers["retry-after"]);
-  let answer: { reason?: string; message?: string } = {};
-  try {
-    answer = JSON.parse(text) as typeof answer;
-  } catch {
-    answer = { message: text.slice(0, 500) };
-  }
+  const answer = parseOrUndefined(text);
+  // Others than the API server, such as a proxy, say it in their own way.
+  const { reason = "", message }: { reason?: string; message?: string } = isJsonObject(answer)
+    ? answer
+    : { message: text.slice(0, 500) };
   return new KubeError(
     status,
-    answer.reason ?? "",
-    answer.message ?? `the API server answered ${status}`,
+    reason,
+    message || `the API server answered ${status}`,
     Number.isFinite(retryAfter) ? retryAfter : undefined,
   );
 }
