@@ -153,9 +153,14 @@ class Connection {
   }
 
   #read(chunk: string): void {
-    const lines = (this.#rest + chunk).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) this.#hear(JSON.parse(line) as Line);
+    // Only what is new is looked through: a line may come in very many chunks.
+    const [first = "", ...others] = chunk.split("\n");
+    this.#rest += first;
+    for (const next of others) {
+      const line = this.#rest;
+      this.#rest = next;
+      this.#hear(JSON.parse(line) as Line);
+    }
   }
 
   #hear([id, isAnswer, body]: Line): void {

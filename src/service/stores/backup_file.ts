@@ -163,10 +163,15 @@ async function* linesOf(
   let number = 0;
   try {
     for await (const chunk of input) {
-      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
+      // Only what is new is looked through: a line may come in very many chunks.
+      const text = decoder.decode(chunk as Uint8Array, { stream: true });
+      const [first = "", ...others] = text.split("\n");
+      rest += first;
+      for (const next of others) {
+        yield [++number, rest];
+        rest = next;
+      }
       if (rest.length > MAX_LINE) throw broken(name, number + 1, "it is too long");
-      for (const line of lines) yield [++number, line];
     }
   } catch (error) {
     if (error instanceof Problem) throw error;
