@@ -4,6 +4,7 @@
  */
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json } from "../base/json.ts";
+import { TextLines } from "../base/text_lines.ts";
 
 export interface ClientOptions {
   /** `http://host:port`, optionally with a path; no slash at the end. */
@@ -121,12 +122,11 @@ const WARNING = /299 \S+ "([^"]*)"/g;
 /** The `result` of each frame of a stream. @throws {ClientError} when the stream ends with an error */
 export async function* frames(response: Response): AsyncIterable<unknown> {
   if (response.body === null) return;
-  let rest = "";
+  const lines = new TextLines();
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") yield frame(line);
+    for (const line of lines.add(chunk)) if (line.trim() !== "") yield frame(line);
   }
+  const { rest } = lines;
   if (rest.trim() === "") return;
   // A proxy that ends a stream properly may do so in the middle of a frame.
   if (rest.startsWith("{") && parsedJson(rest) === undefined) {

@@ -7,6 +7,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers";
 import type { Json } from "../base/json.ts";
+import { TextLines } from "../base/text_lines.ts";
 
 /** The answer; undefined: the connection broke, and the question may or may not have arrived. */
 export type HearAnswer = (answer: Json | undefined) => void;
@@ -111,7 +112,7 @@ class Connection {
   readonly #waiting = new Map<number, HearAnswer>();
   #asked = 0;
   #out = "";
-  #rest = "";
+  readonly #lines = new TextLines();
 
   constructor(socket: Socket, take: TakeQuestion) {
     this.#socket = socket;
@@ -153,14 +154,7 @@ class Connection {
   }
 
   #read(chunk: string): void {
-    // Only what is new is looked through: a line may come in very many chunks.
-    const [first = "", ...others] = chunk.split("\n");
-    this.#rest += first;
-    for (const next of others) {
-      const line = this.#rest;
-      this.#rest = next;
-      this.#hear(JSON.parse(line) as Line);
-    }
+    for (const line of this.#lines.add(chunk)) this.#hear(JSON.parse(line) as Line);
   }
 
   #hear([id, isAnswer, body]: Line): void {

@@ -13,6 +13,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import { TextLines } from "../../base/text_lines.ts";
 import { VERSION } from "../../base/version.ts";
 import {
   type CopyPlan,
@@ -159,25 +160,19 @@ async function* linesOf(
   name: string,
 ): AsyncGenerator<[number: number, text: string]> {
   const decoder = new TextDecoder();
-  let rest = "";
+  const lines = new TextLines();
   let number = 0;
   try {
     for await (const chunk of input) {
-      // Only what is new is looked through: a line may come in very many chunks.
       const text = decoder.decode(chunk as Uint8Array, { stream: true });
-      const [first = "", ...others] = text.split("\n");
-      rest += first;
-      for (const next of others) {
-        yield [++number, rest];
-        rest = next;
-      }
-      if (rest.length > MAX_LINE) throw broken(name, number + 1, "it is too long");
+      for (const line of lines.add(text)) yield [++number, line];
+      if (lines.rest.length > MAX_LINE) throw broken(name, number + 1, "it is too long");
     }
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw broken(name, number + 1, `it can't be read: ${(error as Error).message}`);
   }
-  if (rest !== "") throw broken(name, number + 1, "the file is cut off there");
+  if (lines.rest !== "") throw broken(name, number + 1, "the file is cut off there");
 }
 
 function headerOf(line: [number, string] | undefined, name: string): SourceFacts {
