@@ -113,11 +113,13 @@ class LocatedArtifacts implements ArtifactStore {
       const budget = this.#budget();
       let count = 0;
       for await (const child of objects.list(prefix)) {
-        const content = await objects.read(child);
-        if (content === undefined || child.endsWith("/")) continue;
-        budget.takeEntry();
+        const content = child.endsWith("/") ? undefined : await objects.read(child);
+        if (content === undefined) continue;
         const place = { root: folder, path: child.slice(prefix.length) };
-        await writeInside(place, budget.count(content.body));
+        await whole(content.body, async (body) => {
+          budget.takeEntry();
+          await writeInside(place, budget.count(body));
+        });
         count++;
       }
       if (count === 0) await removeInside(trustedPlace(folder));
@@ -134,8 +136,10 @@ class LocatedArtifacts implements ArtifactStore {
     const file = `${path}.part-${randomUUID()}`;
     try {
       const packed = this.#budget();
-      packed.expect(object.size);
-      await pipeline(packed.count(object.body), createWriteStream(file));
+      await whole(object.body, async (body) => {
+        packed.expect(object.size);
+        await pipeline(packed.count(body), createWriteStream(file));
+      });
       await placeFile(file, path, artifact, this.#budget());
     } finally {
       await rm(file, { force: true });
@@ -154,11 +158,9 @@ class LocatedArtifacts implements ArtifactStore {
       throw invalid(`Output artifact "${artifact.name}" can't be stored in ${given.type}`);
     }
     if (given?.type === "http") {
-      await writeUrl(
-        given.location,
-        await this.#pack(artifact, place),
-        this.#repositories.secrets(scope),
-      );
+      const secrets = this.#repositories.secrets(scope);
+      const packed = await this.#pack(artifact, place);
+      await whole(packed, (body) => writeUrl(given.location, body, secrets));
       return artifact;
     }
     const saved = given === undefined
@@ -170,11 +172,11 @@ class LocatedArtifacts implements ArtifactStore {
     await naming(artifact, objects, async () => {
       const found = await findInside(place);
       if (archiveMode(artifact).type !== "none" || found?.kind !== "folder") {
-        await objects.write(key, await this.#pack(artifact, place));
+        await whole(await this.#pack(artifact, place), (body) => objects.write(key, body));
         return;
       }
       for await (const { path, body } of filesInside(place, this.#budget())) {
-        await objects.write(joinKey(key, path), body);
+        await whole(body, (content) => objects.write(joinKey(key, path), content));
       }
     });
     return saved;
@@ -209,7 +211,12 @@ class LocatedArtifacts implements ArtifactStore {
     if (mode.type === "zip") return packZip(source, name, budget);
     if (mode.type === "tar") return packTarGz(source, name, budget, mode.level);
     const file = await openInside(source);
-    budget.take((await file.stat()).size);
+    try {
+      budget.take((await file.stat()).size);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     return toldToReader(file.createReadStream());
   }
 
@@ -295,6 +302,15 @@ class LocatedArtifacts implements ArtifactStore {
     const location = locationOf(artifact, artifact.subPath);
     if (location !== undefined) return location;
     throw invalid(`Artifact "${artifact.name}" has no location`);
+  }
+}
+
+/** Has a stream read. A reader that fails before its end would leave a file or a connection open. */
+async function whole(body: Readable, read: (body: Readable) => Promise<void>): Promise<void> {
+  try {
+    await read(body);
+  } finally {
+    body.destroy();
   }
 }
 
