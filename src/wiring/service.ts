@@ -110,13 +110,17 @@ function usesCluster({ executor, manifestSource }: Config): boolean {
 /** A connection of its own, so that it tells about the credentials as they are now. */
 async function missingRights(config: Config): Promise<MissingRight[]> {
   const client = new KubeClient(await loadKubeConfig(process.env));
-  return await findMissingRights(client, {
-    runsPods: config.executor === "kubernetes",
-    hasManifests: config.manifestSource === "kubernetes",
-    reviewsTokens: config.executor === "kubernetes" && config.authMode.includes("client"),
-    group: config.apiGroup,
-    namespaces: listOf(config.namespace),
-  });
+  try {
+    return await findMissingRights(client, {
+      runsPods: config.executor === "kubernetes",
+      hasManifests: config.manifestSource === "kubernetes",
+      reviewsTokens: config.executor === "kubernetes" && config.authMode.includes("client"),
+      group: config.apiGroup,
+      namespaces: listOf(config.namespace),
+    });
+  } finally {
+    client.close();
+  }
 }
 
 function settingsOf({ config, settings }: ServerContext): ServiceSettings {

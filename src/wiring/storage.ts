@@ -46,14 +46,17 @@ export async function openStorage(context: ServerContext, stop: AbortSignal): Pr
   const writes = watchWrites(measured, { clock: systemClock, log, metrics });
   closing.addEventListener("abort", writes.stop);
   const { clock, store: timed } = await shareClock(writes.store, context);
+  warnOfDurability(timed, context);
   const common = { clock, onUnreadable, writesRefused: writes.refusal };
-  if (config.manifestSource !== "kubernetes") {
-    warnOfDurability(timed, context);
-    return { ...common, store: timed };
+  if (config.manifestSource !== "kubernetes") return { ...common, store: timed };
+  try {
+    const { store, ...cluster } = await openCluster(timed, context, clock);
+    return { ...common, store, cluster };
+  } catch (error) {
+    // Another server of this process may want to open it.
+    await reached.close();
+    throw error;
   }
-  const { store, ...cluster } = await openCluster(timed, context, clock);
-  warnOfDurability(store, context);
-  return { ...common, store, cluster };
 }
 
 /** The clock that the store shows, and the store whose heartbeats set it. */

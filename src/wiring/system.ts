@@ -105,7 +105,7 @@ export async function startSystem(
     traces,
     seat,
   };
-  const close: (() => unknown)[] = [];
+  const close: (() => unknown)[] = [() => traces?.close()];
   try {
     return { ...await openParts(context, stop, (one) => close.push(one)), closing, traces };
   } catch (cause) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createClient } from "../../../src/client/client.ts";
 import { ConfigError, ListenError, startServer } from "../../../src/server.ts";
 import { freePort } from "../../support/free_port.ts";
@@ -108,6 +108,11 @@ describe("startServer", () => {
     const access = { authMode: ["client"], tokenFile: file, accessFile: file } as const;
     await expect(startServer({ ...options, ...access })).rejects.toThrow();
     await expect(startServer({ ...options, artifacts: "s3://nothing" })).rejects.toThrow(/s3:/);
+    vi.stubEnv("KUBECONFIG", file);
+    await expect(startServer({ ...options, manifestSource: "kubernetes" })).rejects.toThrow(
+      "kubeconfig",
+    );
+    vi.unstubAllEnvs();
     const server = await startServer(options);
     await expect(startServer({ ...options, store: "memory:" })).rejects.toThrow(ListenError);
     await server.close();
