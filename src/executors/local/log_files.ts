@@ -5,12 +5,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { lastOf } from "../../base/last_of.ts";
 import type { Clock } from "../../platform/clock.ts";
-import {
-  appendInside,
-  findInside,
-  openInside,
-  readTextInside,
-} from "../../platform/files/inside.ts";
+import { appendInside, findInside, openInside } from "../../platform/files/inside.ts";
 import type { Place } from "../../platform/files/place.ts";
 import { LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine, LogQuery } from "../port.ts";
@@ -25,9 +20,6 @@ export interface LogSample {
   stdout: number;
   stderr: number;
 }
-
-/** Most bytes of the file of sizes: some 30 for each sample. */
-const MAX_TIMES_BYTES = 64 * 1024 * 1024;
 
 async function sizeOf(place: Place): Promise<number> {
   return await findInside(place).then((found) => found?.size ?? 0, () => 0);
@@ -50,38 +42,38 @@ export async function sampleLog(dir: string, at: number, last?: LogSample): Prom
   return now;
 }
 
-async function readSamples(dir: string): Promise<LogSample[]> {
-  const text = await readTextInside({ root: dir, path: "times" }, MAX_TIMES_BYTES).catch(() => "");
-  return text.split("\n").slice(0, -1).map((line) => {
-    const [at = 0, stdout = 0, stderr = 0] = line.split(" ").map(Number);
-    return { at, stdout, stderr };
-  });
+/** A sample of the file of sizes. */
+function sampleOf(line: string): LogSample {
+  const [at = 0, stdout = 0, stderr = 0] = line.split(" ").map(Number);
+  return { at, stdout, stderr };
 }
 
-/** One stream's file, read onwards line by line. */
+/** A file, read onwards line by line. */
 class LineCursor {
   position = 0;
   readonly #place: Place;
   readonly #lines = new LineSplitter();
+  #file: FileHandle | undefined;
 
   constructor(place: Place) {
     this.#place = place;
   }
 
-  /** Complete lines up to a size of the file. */
+  /** Complete lines up to a size of the file, which stays open until `close`. */
   async *upTo(size: number): AsyncGenerator<string> {
     if (size <= this.position) return;
-    const file = await openInside(this.#place).catch(() => undefined);
-    if (file === undefined) return;
-    try {
-      while (this.position < size) {
-        const chunk = await this.#read(file, size);
-        if (chunk.length === 0) return;
-        yield* this.#lines.linesOf(chunk);
-      }
-    } finally {
-      await file.close();
+    this.#file ??= await openInside(this.#place).catch(() => undefined);
+    if (this.#file === undefined) return;
+    while (this.position < size) {
+      const chunk = await this.#read(this.#file, size);
+      if (chunk.length === 0) return;
+      yield* this.#lines.linesOf(chunk);
     }
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    this.#file = undefined;
   }
 
   async #read(file: FileHandle, size: number): Promise<Uint8Array> {
@@ -102,24 +94,37 @@ class RunCursor {
   readonly #dir: string;
   readonly #out: LineCursor;
   readonly #err: LineCursor;
-  #samplesRead = 0;
+  readonly #times: LineCursor;
+  /** When the last sample was taken, epoch ms; undefined before the first. */
+  #sampledAt: number | undefined;
 
   constructor(dir: string) {
     this.#dir = dir;
     this.#out = new LineCursor({ root: dir, path: "stdout" });
     this.#err = new LineCursor({ root: dir, path: "stderr" });
+    this.#times = new LineCursor({ root: dir, path: "times" });
   }
 
   /** Lines since the last call. `isLast`: nothing more will come, so an unfinished line is a line too. */
   async *next(now: number, isLast: boolean): AsyncGenerator<LogLine> {
-    const samples = await readSamples(this.#dir);
+    try {
+      yield* this.#linesSince(now, isLast);
+    } finally {
+      for (const cursor of [this.#times, this.#out, this.#err]) await cursor.close();
+    }
+  }
+
+  async *#linesSince(now: number, isLast: boolean): AsyncGenerator<LogLine> {
+    const samples: LogSample[] = [];
+    const timesSize = await sizeOf({ root: this.#dir, path: "times" });
+    for await (const line of this.#times.upTo(timesSize)) samples.push(sampleOf(line));
+    this.#sampledAt = samples.at(-1)?.at ?? this.#sampledAt;
     const current = await currentSample(this.#dir, now);
-    if (isLast) current.at = samples.at(-1)?.at ?? now;
-    for (const sample of [...samples.slice(this.#samplesRead), current]) {
+    if (isLast) current.at = this.#sampledAt ?? now;
+    for (const sample of [...samples, current]) {
       for await (const text of this.#out.upTo(sample.stdout)) yield { at: sample.at, text };
       for await (const text of this.#err.upTo(sample.stderr)) yield { at: sample.at, text };
     }
-    this.#samplesRead = samples.length;
     if (!isLast) return;
     for (const cursor of [this.#out, this.#err]) {
       const text = cursor.takeRest();
