@@ -37,14 +37,18 @@ async function* mergedLines(
   second: AsyncIterable<LogLine>,
 ): AsyncGenerator<LogLine> {
   const others = second[Symbol.asyncIterator]();
-  let other = await others.next();
-  for await (const line of first) {
-    for (; other.done !== true && other.value.at < line.at; other = await others.next()) {
-      yield other.value;
+  try {
+    let other = await others.next();
+    for await (const line of first) {
+      for (; other.done !== true && other.value.at < line.at; other = await others.next()) {
+        yield other.value;
+      }
+      yield line;
     }
-    yield line;
+    for (; other.done !== true; other = await others.next()) yield other.value;
+  } finally {
+    await others.return?.();
   }
-  for (; other.done !== true; other = await others.next()) yield other.value;
 }
 
 /** The lines of a file, a few at a time. */

@@ -80,3 +80,10 @@ test("a reader that is slow makes the program wait, and gets every line", async 
   }
   expect(lines).toBe(count);
 });
+
+test("a reader who has gone before the program is asked does not keep it running", async () => {
+  await writeFile(join(dir, "started"), "");
+  const query = { container: "main", follow: true, signal: AbortSignal.abort() };
+  const lines = outputOf("exec sleep 60").logs(folder(), query, () => Promise.resolve(false));
+  expect(await all(lines)).toEqual([]);
+});

@@ -138,6 +138,7 @@ export class ContainerOutput {
     const exited = exitOf(child);
     const stop = () => child.kill();
     signal?.addEventListener("abort", stop);
+    if (signal?.aborted) stop();
     const queue: LogLine[] = [];
     let wake = Promise.withResolvers<void>();
     const readers = new Set<Interface>();

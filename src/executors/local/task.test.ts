@@ -1,46 +1,52 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { taskSpec } from "../../../test/support/task_spec.ts";
+import type { ArtifactStore } from "../../artifacts/port.ts";
 import { systemClock } from "../../platform/clock.ts";
+import type { Template } from "../../spec/manifest.ts";
 import type { LocalRuntime, RunningContainer } from "./runtime.ts";
 import { Scratch } from "./scratch.ts";
 import { LocalTask } from "./task.ts";
 
 const wait = () => new Promise((done) => setTimeout(done, 0));
 
-test("containers of a set are started a few at a time, and all of them run", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "sluice-task-"));
-  let [starting, most, launched] = [0, 0, 0];
-  const running: RunningContainer = {
-    ended: Promise.resolve({ code: 0, startedAt: 0, finishedAt: 0 }),
-    stop: () => Promise.resolve(),
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "sluice-task-"));
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+function container(ended: RunningContainer["ended"], stop = () => {}): RunningContainer {
+  return {
+    ended,
+    stop: () => Promise.resolve(stop()),
     locate: () => Promise.resolve(undefined),
     stdout: () => Promise.resolve(new Uint8Array()),
   };
-  const runtime: LocalRuntime = {
-    name: "stub",
-    host: { hostName: "here", podIp: "127.0.0.1" },
-    progressPath: (dir) => dir,
-    async launch() {
-      most = Math.max(most, ++starting);
-      await wait();
-      starting--;
-      launched++;
-      return running;
-    },
-    stop: () => Promise.resolve(),
-    async *logs() {},
-    release: () => Promise.resolve(),
-    close() {},
-  };
-  const containers = Array.from({ length: 100 }, (_, at) => ({ name: `c${at}`, image: "i" }));
-  const spec = taskSpec("set", { containerSet: { containers } });
+}
+
+const SUCCESS = Promise.resolve({ code: 0, startedAt: 0, finishedAt: 0 });
+
+function localTask(
+  template: Template,
+  runtime: Pick<LocalRuntime, "launch"> & Partial<LocalRuntime>,
+  { archiveLogs = false } = {},
+): LocalTask {
   const deps = {
-    runtime,
+    runtime: {
+      name: "stub",
+      host: { hostName: "here", podIp: "127.0.0.1" },
+      progressPath: (dir: string) => dir,
+      stop: () => Promise.resolve(),
+      async *logs() {},
+      release: () => Promise.resolve(),
+      close() {},
+      ...runtime,
+    },
     scratch: new Scratch(dir),
-    artifacts: undefined,
+    artifacts: archiveLogs ? {} as ArtifactStore : undefined,
     config: {
       configMap: () => Promise.resolve(undefined),
       secret: () => Promise.resolve(undefined),
@@ -48,12 +54,47 @@ test("containers of a set are started a few at a time, and all of them run", asy
     clock: systemClock,
     maxArtifactBytes: 1,
   };
-  try {
-    const outcome = await new LocalTask(spec, deps, () => {}).run();
-    expect(outcome?.phase).toBe("Succeeded");
-    expect(launched).toBe(100);
-    expect(most).toBeLessThanOrEqual(8);
-  } finally {
-    await rm(dir, { recursive: true });
-  }
+  return new LocalTask({ ...taskSpec("task", template), archiveLogs }, deps, () => {});
+}
+
+test("containers of a set are started a few at a time, and all of them run", async () => {
+  let [starting, most, launched] = [0, 0, 0];
+  const launch = async () => {
+    most = Math.max(most, ++starting);
+    await wait();
+    starting--;
+    launched++;
+    return container(SUCCESS);
+  };
+  const containers = Array.from({ length: 100 }, (_, at) => ({ name: `c${at}`, image: "i" }));
+  const outcome = await localTask({ containerSet: { containers } }, { launch }).run();
+  expect(outcome?.phase).toBe("Succeeded");
+  expect(launched).toBe(100);
+  expect(most).toBeLessThanOrEqual(8);
+});
+
+test("a main container that comes up after a sidecar could not be started is ended", async () => {
+  const up = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<string>();
+  const task = localTask({ container: { image: "i" }, sidecars: [{ name: "beside" }] }, {
+    async launch({ container: { name } }) {
+      if (name === "beside") throw new Error("no such image");
+      await up.promise;
+      return container(new Promise(() => {}), () => stopped.resolve(name));
+    },
+  });
+  expect(await task.run()).toEqual({ phase: "Error", message: "no such image" });
+  up.resolve();
+  expect(await stopped.promise).toBe("main");
+});
+
+test("a step whose log can't be read succeeds without it", async () => {
+  const task = localTask({ container: { image: "i" } }, {
+    launch: () => Promise.resolve(container(SUCCESS)),
+    // deno-lint-ignore require-yield
+    async *logs() {
+      throw new Error("too many open files");
+    },
+  }, { archiveLogs: true });
+  expect(await task.run()).toMatchObject({ phase: "Succeeded" });
 });

@@ -47,7 +47,7 @@ export class LocalTask {
   readonly #ended = new Map<string, EndedContainer>();
   #progress = "";
   #isStopped = false;
-  /** A main container has failed for good. */
+  /** A main container has failed for good, or one could not be started. */
   #hasFailed = false;
   #isStarted = false;
 
@@ -68,10 +68,12 @@ export class LocalTask {
       const outcome = await this.#runContainers(mounts) ?? await this.#finish();
       return await this.#keep(outcome);
     } catch (error) {
+      // A container that is being started meanwhile is ended as soon as it runs.
+      this.#hasFailed = true;
       const message = errorText(error);
       return await this.#keep({ phase: "Error", message });
     } finally {
-      await this.#stopLive();
+      await this.#stopLive().catch(() => {});
     }
   }
 

@@ -73,7 +73,7 @@ async function saveOutput(
   return await artifacts.save(artifact, place, task.artifactPrefix, artifactScope(task));
 }
 
-/** The logs of the main containers as artifacts named `<container>-logs`. One that can't be saved is left out. */
+/** The logs of the main containers as artifacts named `<container>-logs`. One that can't be read or saved is left out. */
 async function archiveLogs(
   { task, folder, containers }: TaskPlan,
   { artifacts, runtime }: LocalTaskDeps,
@@ -84,9 +84,12 @@ async function archiveLogs(
     if (role !== "main") continue;
     const place = { root: folder.dir, path: `logs/${name}.log` };
     const query = { container: name, follow: false, signal: new AbortController().signal };
-    await writeLines(place, runtime.logs(folder, query, () => Promise.resolve(true)));
-    const kept = await saveLog(artifacts, name, place, task).catch(() => undefined);
-    if (kept !== undefined) saved.push(kept);
+    try {
+      await writeLines(place, runtime.logs(folder, query, () => Promise.resolve(true)));
+      saved.push(await saveLog(artifacts, name, place, task));
+    } catch {
+      // The step has not failed by that.
+    }
   }
   return saved;
 }
