@@ -1,4 +1,4 @@
-/** Bodies of pods' calls, read no further than their bound: whether they say how long they are or not. */
+/** Bodies that others send, read no further than their bound: whether they say how long they are or not. */
 import { Transform } from "node:stream";
 
 /** A body is larger than it may be. */
@@ -12,11 +12,14 @@ export class TooLarge extends Error {
 
 /** Reads a whole body. @throws {TooLarge} as soon as it is; nothing beyond is kept */
 export async function readBounded(
-  { headers, body }: Request,
+  { headers, body }: Pick<Request, "headers" | "body">,
   maxBytes: number,
   what: string,
 ): Promise<Uint8Array> {
-  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw new TooLarge(what, maxBytes);
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) {
+    await body?.cancel();
+    throw new TooLarge(what, maxBytes);
+  }
   const parts: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop cancels the body.

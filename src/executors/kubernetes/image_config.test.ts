@@ -64,6 +64,10 @@ describe("a registry", () => {
         return answer(401, {}, { "www-authenticate": challenge });
       }
       const found = objects[url.pathname];
+      if (url.pathname.endsWith("/cut")) {
+        response.writeHead(200, { "content-length": "1000" });
+        return response.write("{", () => response.destroy());
+      }
       const { status = 200 } = (found ?? { status: 404 }) as { status?: number };
       answer(status, found ?? {});
     });
@@ -112,6 +116,7 @@ describe("a registry", () => {
     objects["/v2/a/manifests/broken"] = { status: 503 };
     expect(await fails(`${host}/a:busy`)).toBeInstanceOf(RegistryTrouble);
     expect(await fails(`${host}/a:broken`)).toBeInstanceOf(RegistryTrouble);
+    expect(await fails(`${host}/a:cut`)).toBeInstanceOf(RegistryTrouble);
     const away = await fails("127.0.0.1:1/a:1");
     expect(away).toBeInstanceOf(RegistryTrouble);
     expect(String(away)).toContain("127.0.0.1:1: ");

@@ -7,6 +7,7 @@ import { errorText } from "../../base/error_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { readBounded, TooLarge } from "./bounded_body.ts";
 
 /** What an image runs. */
 export interface ImageCommand {
@@ -130,7 +131,7 @@ class Registry {
       response = await this.#send(url);
     }
     if (!response.ok) return await refuse(registry, response);
-    return await readJson(response);
+    return await readJson(registry, response);
   }
 
   #send(url: string): Promise<Response> {
@@ -157,7 +158,7 @@ class Registry {
     url.searchParams.set("scope", `repository:${this.name.repository}:pull`);
     const response = await ask(url.href, basic === undefined ? {} : { authorization: basic });
     if (!response.ok) return await refuse(url.host, response);
-    const { token, access_token: access } = await readJson(response);
+    const { token, access_token: access } = await readJson(url.host, response);
     return `Bearer ${String(token ?? access ?? "")}`;
   }
 }
@@ -182,15 +183,14 @@ async function refuse(host: string, { status, body }: Response): Promise<never> 
   throw status === 429 || status >= 500 ? new RegistryTrouble(message) : new Error(message);
 }
 
-async function readJson(response: Response): Promise<JsonObject> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of response.body ?? []) {
-    size += part.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error("the registry's answer is too long");
-    parts.push(part);
-  }
-  const value = JSON.parse(Buffer.concat(parts).toString("utf8")) as Json;
+/** @throws {RegistryTrouble} when the answer breaks off @throws {Error} when it is too long or no object */
+async function readJson(host: string, response: Response): Promise<JsonObject> {
+  const bytes = await readBounded(response, MAX_ANSWER_BYTES, `the answer of ${host}`).catch(
+    (error) => {
+      throw error instanceof TooLarge ? error : new RegistryTrouble(`${host}: ${errorText(error)}`);
+    },
+  );
+  const value = JSON.parse(Buffer.from(bytes).toString("utf8")) as Json;
   if (!isJsonObject(value)) throw new Error("the registry's answer is not an object");
   return value;
 }
