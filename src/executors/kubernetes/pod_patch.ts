@@ -41,14 +41,12 @@ export function mergeObjects(base: JsonObject, patch: JsonObject): JsonObject {
   const merged: JsonObject = directive === "replace" ? {} : { ...base };
   for (const [name, value] of Object.entries(members)) {
     if (value === null) delete merged[name];
-    else {merged[name] = merged[name] === undefined
-        ? plain(value)
-        : mergeValues(name, merged[name], value);}
+    else merged[name] = mergeValues(name, merged[name], value);
   }
   return merged;
 }
 
-function mergeValues(name: string, base: Json, patch: Json): Json {
+function mergeValues(name: string, base: Json | undefined, patch: Json): Json {
   if (isJsonObject(base) && isJsonObject(patch)) return mergeObjects(base, patch);
   const key = MERGE_KEYS[name];
   return key !== undefined && Array.isArray(base) && Array.isArray(patch)
