@@ -5,7 +5,14 @@ import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
 import { Hold, LargeReads } from "../service/workflows/large_reads.ts";
 import { parseProjection } from "./projection.ts";
-import { FrameText, framingOf, type Messages, refusedStream, streamResponse } from "./stream.ts";
+import {
+  FrameText,
+  framingOf,
+  mapStream,
+  type Messages,
+  refusedStream,
+  streamResponse,
+} from "./stream.ts";
 
 async function* messages(...values: (Messages | Error)[]): AsyncIterable<Messages> {
   for (const value of values) {
@@ -65,6 +72,36 @@ test("an error of the source is the last frame, and a projection leaves it alone
       '{"error":{"grpc_code":5,"http_code":404,"message":"gone","http_status":"Not Found"}}',
   );
   expect(ended).toEqual(["end", "error"]);
+});
+
+test("a source is closed when one of its values cannot be shown", async () => {
+  const told: string[] = [];
+  const source = (async function* () {
+    try {
+      yield 1;
+      yield 2;
+    } finally {
+      told.push("closed");
+    }
+  })();
+  const shown = mapStream(source, () => {
+    throw notFound("gone");
+  });
+  const { response, ended } = respond(shown, "ndjson");
+  expect(await response.text()).toMatch(/^\{"error":/);
+  expect([told, ended]).toEqual([["closed"], ["end", "error"]]);
+});
+
+test("a source that fails when it is closed is a defect, and no more", async () => {
+  const source = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => Promise.resolve({ value: { a: 1 } }),
+      return: () => Promise.reject(new Error("odd")),
+    }),
+  };
+  const { response, ended } = respond(source, "ndjson");
+  await response.body?.cancel();
+  await vi.waitFor(() => expect(ended).toEqual(["end", "error"]));
 });
 
 test("a silent stream of server-sent events sends a heartbeat every 15 seconds", async () => {

@@ -118,7 +118,7 @@ export function streamResponse(
   const stop = () => {
     end();
     // Intentionally not awaited: a source that waits for a change ends when it sees the abort.
-    void iterator.return?.();
+    iterator.return?.().catch(options.onError);
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -148,7 +148,8 @@ export function streamResponse(
         if (first !== undefined) controller.enqueue(first);
       } catch (error) {
         if (ended) return;
-        end();
+        // It may not be the source that has failed.
+        stop();
         options.onError(error);
         const json = writeJson(problemFrame(asProblem(error)));
         controller.enqueue(encoder.encode(frameText(json, framing, true)));
