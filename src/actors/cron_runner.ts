@@ -60,7 +60,7 @@ export class CronRunner {
   readonly #deps: CronRunnerDeps;
   readonly #entries = new Map<string, Entry>();
   readonly #stop = new AbortController();
-  readonly #turns = new Turns();
+  readonly #turns = new Turns("cron");
   readonly #pause: Pause;
   #isLoaded = false;
   #shards = 1;

@@ -23,7 +23,7 @@ export async function sweepRemains(
 ): Promise<void> {
   const { remains, repositoryRef } = effect;
   // A store in the process itself answers at once.
-  const turns = new Turns();
+  const turns = new Turns("remains");
   for (let cursor: string | undefined = ""; cursor !== undefined;) {
     const { parts, next } = await shards.readRemains(shard, remains, cursor, PORTION);
     const left = Object.entries(parts)

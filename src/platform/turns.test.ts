@@ -102,3 +102,39 @@ test("of works that wait, no more than a turn go on together", async () => {
   // All of it takes 500 ms.
   expect(ticks).toBeGreaterThan(8);
 });
+
+/** What was done, in order, by works that begin together: each wants so many pieces of 25 ms. */
+async function orderOf(
+  works: { name: string; lane?: string; pieces: number }[],
+): Promise<string[]> {
+  const order: string[] = [];
+  await Promise.all(works.map(async ({ name, lane, pieces }) => {
+    const turns = new Turns(lane);
+    for (let piece = 0; piece < pieces; piece++) {
+      await turns.do(() => {
+        work(25);
+        order.push(name);
+      });
+    }
+  }));
+  return order;
+}
+
+test("a request does not wait until hundreds of other works have had their turn", async () => {
+  const events = Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, lane: "ns", pieces: 2 }));
+  const order = await orderOf([...events, { name: "read", pieces: 3 }]);
+  expect(order).toHaveLength(43);
+  expect(order.lastIndexOf("read")).toBeLessThan(9);
+});
+
+test("requests do not keep other works from their turn", async () => {
+  const reads = Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, pieces: 2 }));
+  const order = await orderOf([...reads, { name: "event", lane: "ns", pieces: 3 }]);
+  expect(order.lastIndexOf("event")).toBeLessThan(9);
+});
+
+test("works of one lane do not wait until many of another have had their turn", async () => {
+  const many = Array.from({ length: 20 }, (_, i) => ({ name: `${i}`, lane: "many", pieces: 2 }));
+  const order = await orderOf([...many, { name: "one", lane: "one", pieces: 3 }]);
+  expect(order.lastIndexOf("one")).toBeLessThan(9);
+});

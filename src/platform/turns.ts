@@ -1,5 +1,5 @@
 /** Long work on the event loop, a little at a time, so that others get their turn. */
-import { Chain } from "../base/chain.ts";
+import { Chain, type Link } from "../base/chain.ts";
 import type { Steps } from "../base/steps.ts";
 
 /** How long work goes on before others get their turn, in milliseconds. */
@@ -18,15 +18,28 @@ export function measureTurnsBy(now: () => number): void {
   nowMs = now;
 }
 
+/** Those of one name wait for each other. */
+interface Lane {
+  readonly name: string;
+  /** Resume the works that wait, oldest first. */
+  readonly waiting: Chain<() => void>;
+}
+
 /**
  * The turn of the event loop that all long work shares: each of many works that begin together would otherwise take a turn
- * of its own before anything else is heard.
+ * of its own before anything else is heard. What requests wait for and all other work come first alternately; the lanes of
+ * the other work follow each other. So who reads is not kept by hundreds of costly events, nor the events of one by those of
+ * another.
  */
 class LoopTurn {
   /** Undefined: no long work has been done in this turn of the loop yet. */
   #begun: number | undefined;
-  /** Resume the works that wait, oldest first. */
-  readonly #waiting = new Chain<() => void>();
+  /** Resume the works of requests that wait, oldest first. */
+  readonly #requests = new Chain<() => void>();
+  /** The lanes in which somebody waits, next first. */
+  readonly #lanes = new Chain<Lane>();
+  readonly #laneOf = new Map<string, Link<Lane>>();
+  #areRequestsFirst = false;
 
   /** Whether others must have their turn before long work goes on. */
   isUsedUp(): boolean {
@@ -38,9 +51,19 @@ class LoopTurn {
     return false;
   }
 
-  /** Resolves in a later turn, in the order of the calls. */
-  wait(): Promise<void> {
-    return new Promise((resolve) => void this.#waiting.add(resolve));
+  /** Resolves in a later turn, in each lane in the order of the calls. @param lane absent: the one of requests */
+  wait(lane: string | undefined): Promise<void> {
+    const waiting = lane === undefined ? this.#requests : this.#waitingIn(lane);
+    return new Promise((resolve) => void waiting.add(resolve));
+  }
+
+  #waitingIn(name: string): Chain<() => void> {
+    let lane = this.#laneOf.get(name);
+    if (lane === undefined) {
+      lane = this.#lanes.add({ name, waiting: new Chain() });
+      this.#laneOf.set(name, lane);
+    }
+    return lane.value.waiting;
   }
 
   /**
@@ -49,14 +72,35 @@ class LoopTurn {
    */
   readonly #next = async (): Promise<void> => {
     this.#begun = undefined;
-    for (let { first } = this.#waiting; first !== undefined; first = this.#waiting.first) {
-      if (this.isUsedUp()) return;
-      this.#waiting.remove(first);
-      first.value();
+    this.#areRequestsFirst = !this.#areRequestsFirst;
+    while (this.#isAwaited && !this.isUsedUp()) {
+      this.#takeNext()?.();
       // Its work counts, so it must have begun.
       for (let hop = 0; hop < HOPS; hop++) await undefined;
     }
   };
+
+  get #isAwaited(): boolean {
+    return this.#requests.first !== undefined || this.#lanes.first !== undefined;
+  }
+
+  #takeNext(): (() => void) | undefined {
+    const request = this.#requests.first;
+    const lane = this.#lanes.first;
+    if (lane === undefined || (request !== undefined && this.#areRequestsFirst)) {
+      if (request !== undefined) this.#requests.remove(request);
+      return request?.value;
+    }
+    const { name, waiting } = lane.value;
+    const work = waiting.first;
+    if (work !== undefined) waiting.remove(work);
+    if (waiting.first !== undefined) this.#lanes.moveToEnd(lane);
+    else {
+      this.#lanes.remove(lane);
+      this.#laneOf.delete(name);
+    }
+    return work?.value;
+  }
 }
 
 // One for the process, as there is one event loop.
@@ -64,6 +108,13 @@ const loopTurn = new LoopTurn();
 
 /** One long work's share of the event loop. */
 export class Turns {
+  readonly #lane: string | undefined;
+
+  /** @param lane of work that no request waits for: with whom it shares, such as the namespace that it is done for */
+  constructor(lane?: string) {
+    this.#lane = lane;
+  }
+
   /** Whether this turn of the loop is used up: for work that shall not wait at all where it is not. */
   get isOver(): boolean {
     return loopTurn.isUsedUp();
@@ -71,19 +122,19 @@ export class Turns {
 
   /** Resolves at once as long as this turn of the loop is not used up, else after others had theirs. */
   async pause(): Promise<void> {
-    if (loopTurn.isUsedUp()) await loopTurn.wait();
+    if (loopTurn.isUsedUp()) await loopTurn.wait(this.#lane);
   }
 
   /** Does a piece of work in this turn of the loop, or in a later one when it is used up. */
   async do<T>(work: () => T): Promise<T> {
-    if (loopTurn.isUsedUp()) await loopTurn.wait();
+    if (loopTurn.isUsedUp()) await loopTurn.wait(this.#lane);
     return work();
   }
 
   /** Does work step by step. */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
-      if (loopTurn.isUsedUp()) await loopTurn.wait();
+      if (loopTurn.isUsedUp()) await loopTurn.wait(this.#lane);
       const { done, value } = steps.next();
       if (done === true) return value;
     }

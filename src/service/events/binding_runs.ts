@@ -74,7 +74,7 @@ export async function runBindings(
   const running: Promise<BindingOutcome>[] = [];
   let notMatched = 0;
   // Shared by all events: each of those that are dispatched together would otherwise have a turn of its own.
-  const turns = new Turns();
+  const turns = new Turns(dispatch.event.namespace);
   const isLarge = isLargeEvent(dispatch.event);
   for (const binding of bindings) {
     const name = binding.metadata.name ?? "";
@@ -142,7 +142,7 @@ async function act(
   let outcome: BindingOutcome = workflow === undefined
     ? { binding: name, outcome: "not-matched", message: "the binding submits nothing" }
     : { binding: name, outcome: "submitted", workflow };
-  for (const request of await new Turns().do(() => bound.callbacks())) {
+  for (const request of await new Turns(dispatch.event.namespace).do(() => bound.callbacks())) {
     const done = await carryOut(dispatch, name, request);
     const made = workflow === undefined ? [] : [`submitted ${workflow}`];
     const message = [...made, ...(done.message === undefined ? [] : [done.message])].join("; ");
@@ -203,7 +203,7 @@ export async function eventWorkflow(
   });
   const { name: bindingName = "" } = binding.metadata;
   // Many bindings that are selected come to this point at the same moment.
-  const workflow = await new Turns().do(() =>
+  const workflow = await new Turns(namespace).do(() =>
     bound.submission(template, deps.settings.naming, (base, isOwn) =>
       fittingName(
         base,

@@ -205,7 +205,7 @@ export class Mover {
     const { clock } = this.#deps;
     const begun = clock.monotonic();
     const left: Candidate[] = [];
-    const turns = new Turns();
+    const turns = new Turns("archive");
     let rows: Written[] = [];
     let size = 0;
     for (const [index, candidate] of batch.entries()) {

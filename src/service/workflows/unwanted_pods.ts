@@ -14,7 +14,7 @@ const ENDED = new Set(["Succeeded", "Failed", "Error", "Skipped", "Omitted"]);
 export function createUnwantedPods(workflows: WorkflowSource): FindUnwanted {
   return async ({ namespace, name, uid }, pods) => {
     const stored = await workflows.find(namespace, name);
-    const workflow = stored && await new Turns().run(workflowSteps(stored));
+    const workflow = stored && await new Turns(namespace).run(workflowSteps(stored));
     // Which pods it waits for is not known.
     if (workflow !== undefined && isUnreadable(workflow)) return [];
     if (workflow?.metadata.uid !== uid) return pods;
