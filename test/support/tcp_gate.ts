@@ -6,6 +6,8 @@ export interface TcpGate {
   port: number;
   /** From now on, nothing that clients send on open connections gets through. */
   hold(): void;
+  /** Whether such a text is among what was held back. */
+  holds(text: string): boolean;
   /** Breaks the connections to the clients, but keeps what was held back for the server. */
   cut(): void;
   /** Sends what was held back. */
@@ -65,6 +67,7 @@ export async function openTcpGate(target: number): Promise<TcpGate> {
     hold() {
       for (const pair of pairs) pair.held ??= [];
     },
+    holds: (text) => held().some(({ held = [] }) => Buffer.concat(held).includes(text)),
     cut() {
       for (const { client } of held()) client.destroy();
     },

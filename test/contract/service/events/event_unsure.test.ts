@@ -42,7 +42,7 @@ test(
     gate.hold();
     const lost = post(keyed);
     // In a separate call to the store.
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => gate.holds(`"default","k"`));
     const bare = post();
     expect(await lost).toEqual({
       status: 503,
