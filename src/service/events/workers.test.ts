@@ -129,6 +129,55 @@ describe("EventWorkers", () => {
     expect(await store.events.depth()).toBe(0);
   });
 
+  test("slow events do not keep those that come later from being taken", async () => {
+    const gate = Promise.withResolvers<void>();
+    start(async (event) => {
+      if (event.id.startsWith("slow")) await gate.promise;
+      return { delivery: over(event) };
+    });
+    await offer("slow1", "quick1", "slow2");
+    await expect.poll(() => stateOf("quick1")).toBe("done");
+    for (const id of ["quick2", "quick3"]) {
+      await offer(id);
+      await expect.poll(() => stateOf(id)).toBe("done");
+    }
+    expect(await store.events.depth()).toBe(2);
+    gate.resolve();
+    await empty();
+  });
+
+  test("stop() finishes slow events, too", async () => {
+    const gate = Promise.withResolvers<void>();
+    const workers = start(async (event) => {
+      if (event.id === "slow") await gate.promise;
+      return { delivery: over(event) };
+    });
+    await offer("slow", "quick");
+    await expect.poll(() => stateOf("quick")).toBe("done");
+    // It waits for more events by now.
+    await systemClock.sleep(200);
+    const stopped = workers.stop();
+    gate.resolve();
+    await stopped;
+    expect(await stateOf("slow")).toBe("done");
+  });
+
+  test("a worker has few events under way, however slow they are", async () => {
+    const gate = Promise.withResolvers<void>();
+    let began = 0;
+    start(async (event) => {
+      began++;
+      await gate.promise;
+      return { delivery: over(event) };
+    });
+    await offer(...Array.from({ length: 100 }, (_, i) => `e${i}`));
+    await systemClock.sleep(300);
+    expect(began).toBe(64);
+    gate.resolve();
+    await empty();
+    expect(began).toBe(100);
+  });
+
   test("workers survive trouble with the store", async () => {
     let troubles = 0;
     const events: EventStore = {

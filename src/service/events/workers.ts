@@ -13,9 +13,10 @@ import { unreadableDelivery } from "../../store/queued_event.ts";
 import { DeliveryWriter } from "./delivery_writer.ts";
 import { isLargeEvent } from "./binding_runs.ts";
 import type { Verdict } from "./dispatch.ts";
+import { UnderWay } from "./under_way.ts";
 import { eventWorkerMachine } from "./worker_machine.ts";
 
-/** Events in one batch. */
+/** Events of one worker that are under way. */
 const MAX_BATCH = 64;
 /** How long a worker waits for events before it asks again. */
 const TAKE_WAIT_MS = 20_000;
@@ -76,7 +77,7 @@ export class EventWorkers {
       let troubles = 0;
       const actor = createActor(eventWorkerMachine, {
         input: {
-          take: () => this.#take(worker, TAKE_WAIT_MS),
+          take: () => this.#take(worker, MAX_BATCH, TAKE_WAIT_MS),
           work: (events) => this.#work(worker, events, () => troubles = 0),
           rest: (signal) => clock.sleep(REST_MS * (0.5 + ids.fraction()), signal),
           onTrouble: (cause) => {
@@ -101,11 +102,11 @@ export class EventWorkers {
     this.#over.abort();
   }
 
-  async #take(worker: string, waitMs: number): Promise<QueuedEvent[]> {
+  async #take(worker: string, max: number, waitMs: number): Promise<QueuedEvent[]> {
     const { events } = this.#deps;
     const taken = await events.take(
       worker,
-      MAX_BATCH,
+      max,
       this.#options.claimAfterMs,
       waitMs,
       this.#stop.signal,
@@ -120,23 +121,25 @@ export class EventWorkers {
     const claimed = this.#claimed.get(worker);
     const onOver = (id: string) => void claimed?.delete(id);
     const finished = new DeliveryWriter(this.#deps, onOver);
+    const underWay = new UnderWay(MAX_BATCH, this.#deps.clock);
     try {
-      for (let batch = events; batch.length > 0;) {
-        const running: Promise<void>[] = [];
-        const turns = new Turns();
+      for (let batch = events; batch.length > 0 || !underWay.isEmpty;) {
         for (const event of batch) {
-          // To read it takes a while, and there may be many.
-          if (isLargeEvent(event)) await turns.pause();
           const one = this.#dispatch(event, finished, onOver);
-          if (one !== undefined) running.push(one);
+          if (one !== undefined) underWay.add(one);
         }
-        if (running.length > 0) await Promise.all(running);
+        if (!underWay.isEmpty) await underWay.settled();
         onDone();
         if (this.#stop.signal.aborted) return;
+        const waitMs = underWay.isEmpty ? STAY_MS : TAKE_WAIT_MS;
         // The next events are taken while the records of these are written.
-        [batch] = await Promise.all([this.#take(worker, STAY_MS), finished.flushed()]);
+        [batch] = await Promise.all([
+          this.#take(worker, underWay.room, waitMs),
+          finished.flushed(),
+        ]);
       }
     } finally {
+      await underWay.ended();
       await finished.flushed();
       claimed?.clear();
     }
@@ -175,9 +178,11 @@ export class EventWorkers {
       return settle({ delivery: this.#deps.failed(event) });
     };
     if (isLargeEvent(event)) {
+      // To read it takes a while, and there may be many.
+      const turns = new Turns(event.namespace);
       const verdict = this.#large.run(
         event.namespace,
-        async () => await this.#deps.dispatch(event),
+        async () => await turns.do(() => this.#deps.dispatch(event)),
       );
       return verdict.then(settle, fail);
     }
