@@ -11,6 +11,7 @@ import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { ManifestKind, ObjectMeta, WorkflowTemplate } from "../../spec/manifest.ts";
 import { manifestObject, UnreadableManifest } from "../../store/manifest_object.ts";
+import { continueManifests, manifestOrder } from "../../store/manifest_list.ts";
 import type { StoredManifest } from "../../store/manifest_port.ts";
 import { requireAccess, requirePlainAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -35,6 +36,9 @@ export interface ManifestListRequest {
   limit?: number;
   continue?: string;
 }
+
+/** A page of the store. */
+type StoredPage = Pick<ManifestPage<StoredManifest>, "items" | "continue">;
 
 export interface ManifestPage<T> {
   items: T[];
@@ -157,18 +161,33 @@ export async function listManifests<T extends ManifestObject>(
     () => deps.store.manifests.list(kind, query),
     ({ items }) => items.reduce((size, { text }) => size + text.length, 0),
   );
-  const selected = page.items
-    .filter((item) =>
-      matchesFields(fields, (field) => field === "metadata.name" ? item.name : item.namespace)
-    )
-    .sort(kind === "WorkflowTemplate" ? compareNames : comparePlaces);
+  const { items: matching, continue: next } = firstMatching(page, fields, request.limit ?? 0);
+  const selected = matching.sort(kind === "WorkflowTemplate" ? compareNames : comparePlaces);
   const items: T[] = [];
   const turns = new Turns();
   for (const item of selected) {
     items.push(listedObject<T>(deps, item));
     await turns.pause();
   }
-  return { items, version: page.version, ...defined({ continue: page.continue }) };
+  return { items, version: page.version, ...defined({ continue: next }) };
+}
+
+/** No index knows fields: of all items of a page those that match, as many as the limit allows. */
+function firstMatching(
+  { items, continue: next }: StoredPage,
+  fields: FieldTerm[],
+  limit: number,
+): { items: StoredManifest[]; continue: string | undefined } {
+  const matching = items.filter((item) =>
+    matchesFields(fields, (field) => field === "metadata.name" ? item.name : item.namespace)
+  );
+  const last = matching[limit - 1];
+  return limit <= 0 || last === undefined || matching.length === limit
+    ? { items: matching, continue: next }
+    : {
+      items: matching.slice(0, limit),
+      continue: continueManifests(manifestOrder(last.namespace, last.name)),
+    };
 }
 
 /** An object as a list shows it. One that cannot be read has only its name and place, and an annotation that says why. */

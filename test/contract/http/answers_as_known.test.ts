@@ -295,6 +295,42 @@ test("a check finds the templates of the namespace that the workflow names", asy
   });
 });
 
+test("a list of objects that selects by fields has pages too", async () => {
+  await instance.seed(
+    ["n/a", "n/b", "n/c", "n/d", "m/b", "m/e"].map((place) => {
+      const [namespace = "", name = ""] = place.split("/");
+      return { kind: "WorkflowTemplate", metadata: { namespace, name }, spec: SPEC };
+    }),
+  );
+  const list = async (path: string, selector: string, from = "") => {
+    const query = new URLSearchParams({
+      "listOptions.fieldSelector": selector,
+      "listOptions.limit": "2",
+      "listOptions.continue": from,
+    });
+    const { items, metadata } = await ask("GET", `/workflow-templates/${path}?${query}`);
+    return {
+      names: (items ?? []).map((one: typeof metadata) => one.metadata.name),
+      next: metadata.continue,
+    };
+  };
+  const first = await list("n", "metadata.name!=b");
+  expect(first.names).toEqual(["a", "c"]);
+  expect(await list("n", "metadata.name!=b", first.next)).toEqual({
+    names: ["d"],
+    next: undefined,
+  });
+  expect(await list("n", "metadata.name=b")).toEqual({ names: ["b"], next: undefined });
+  const everywhere = await list("", "metadata.name!=a");
+  expect(everywhere.names).toEqual(["b", "e"]);
+  const second = await list("", "metadata.name!=a", everywhere.next);
+  expect(second.names).toEqual(["b", "c"]);
+  expect(await list("", "metadata.name!=a", second.next)).toEqual({
+    names: ["d"],
+    next: undefined,
+  });
+});
+
 test("nobody assigns an object to an instance", async () => {
   const metadata = {
     name: "x",
