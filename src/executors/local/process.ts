@@ -61,9 +61,9 @@ class ProcessRuntime implements LocalRuntime {
     return join(dir, "progress");
   }
 
-  /** A process has no mounts: its inputs lie in the task's own root. */
+  /** A process has no mounts: its inputs lie in the task's own root, or where it begins if their path does not say. */
   inputPlace(folder: TaskFolder, path: string): Place {
-    return { root: folder.root, path };
+    return { root: isAbsolute(path) ? folder.root : folder.work, path: guestPath(path) };
   }
 
   async launch(launch: ContainerLaunch): Promise<RunningContainer> {

@@ -52,7 +52,11 @@ export interface LocalRuntime {
   readonly host: HostFacts;
   /** Why a task may not run here, if it may not. */
   refuses?(task: TaskSpec): string | undefined;
-  /** Where an input artifact has to lie that is in no volume; absent: anywhere, it is mounted. */
+  /**
+   * Where an input artifact has to lie that is in no volume; absent: anywhere, it is mounted.
+   *
+   * @param path as the template has it
+   */
   inputPlace?(folder: TaskFolder, path: string): Place;
   /** Where a container finds the file for its progress. */
   progressPath(dir: string): string;

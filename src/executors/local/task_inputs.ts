@@ -37,7 +37,7 @@ export async function prepareInputs(
     const at = guestPath(input.path);
     if (at === "/") throw new Error(`Input artifact "${input.name}" can't have the path "/"`);
     const inVolume = volumes.place(at);
-    const place = inVolume ?? runtime.inputPlace?.(folder, at);
+    const place = inVolume ?? runtime.inputPlace?.(folder, input.path);
     if (!await fetchInput(input, place, { task, folder }, deps) || inVolume !== undefined) continue;
     const mount = place === undefined
       ? { at, host: folder.fetched(input.name) }

@@ -595,6 +595,23 @@ function describeExecutor(
       expect(next.outcome.outputs?.result).toBe("f\nplain\nplain\nraw\n-rwxr-xr-x");
     });
 
+    test("a path without a slash in front begins where the command begins", async () => {
+      const used = shell("cat in.txt sub/in.txt /in.txt; echo made > made.txt", {
+        inputs: {
+          artifacts: [
+            { name: "a", path: "in.txt", raw: { data: "0\n" } },
+            { name: "b", path: "./sub/in.txt", raw: { data: "1\n" } },
+          ],
+        },
+        outputs: { artifacts: [{ name: "made", path: "made.txt", archive: { none: {} } }] },
+      });
+      const { outcome } = await run(taskSpec("relative", used, { includeResult: true }));
+      expect(outcome).toMatchObject({
+        phase: "Succeeded",
+        outputs: { result: "0\n1\n0", artifacts: [{ name: "made" }] },
+      });
+    });
+
     test("a missing artifact is an error, as output and as input", async () => {
       const out = shell("true", { outputs: { artifacts: [{ name: "a", path: "/out/none" }] } });
       expect((await run(taskSpec("noout", out))).outcome).toMatchObject({
