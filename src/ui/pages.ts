@@ -47,6 +47,16 @@ export function mountPages(
     return c.html(shell(built, facts), status, headers);
   };
   for (const { path } of PAGES) app.get(path, (c) => show(c, path, 200));
+  // What is left of a workflow's address when somebody shortens it, and where the reference has its list.
+  for (
+    const path of ["/workflows", "/workflows/", "/workflows/:namespace", "/workflows/:namespace/"]
+  ) {
+    app.get(path, (c) => {
+      const namespace = c.req.param("namespace") ?? c.req.query("namespace");
+      const query = namespace ? `?${new URLSearchParams({ namespace })}` : "";
+      return c.redirect(rootFrom(c.env.target.path) + query);
+    });
+  }
   app.get(`${ASSETS}:name`, async (c) => {
     const asset = (await assets())?.files.get(c.req.param("name"));
     return asset === undefined ? c.notFound() : serveAsset(asset, c.req.raw.headers);

@@ -45,6 +45,17 @@ describe("the shell", () => {
     expect(outside).toEqual([]);
   });
 
+  test.each([
+    ["/workflows", "./"],
+    ["/workflows/", "../"],
+    ["/workflows?namespace=a&limit=50", "./?namespace=a"],
+    ["/workflows/team-a", "../?namespace=team-a"],
+    ["/workflows/a%26b/", "../../?namespace=a%26b"],
+  ])("the shortened address %s leads to the list", async (path, list) => {
+    const response = await ask(path);
+    expect([response.status, response.headers.get("location")]).toEqual([302, list]);
+  });
+
   test("what a path holds is not markup", async () => {
     const response = await ask("/workflows/default/%3Cscript%3Ealert(1)%3C%2Fscript%3E");
     const text = await response.text();
