@@ -1,7 +1,7 @@
 /** What happened, in sentences. */
 import { describe, expect, test } from "vitest";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { causesOf, storyOf, wakesAt } from "./story.ts";
+import { causesOf, storyOf, waitingSteps, wakesAt } from "./story.ts";
 
 const START = "2026-01-01T10:00:00Z";
 const END = "2026-01-01T10:00:30Z";
@@ -130,6 +130,21 @@ describe("a wait", () => {
       text:
         "Step “s” has been waiting for a call for 2 min 5 s. It goes on when somebody resumes it.",
     });
+  });
+
+  test("of a loop's items that began together comes in the order of the loop", () => {
+    const items = [10, 2, 0, 1].map((at) => ({
+      id: `h${(at * 7) % 11}`,
+      displayName: `each(${at}:${at})`,
+      type: "Suspend",
+      phase: "Running",
+    }));
+    const workflow = workflowOf("Running", [
+      { id: "w", type: "Steps", phase: "Running", children: items.map(({ id }) => id) },
+      ...items,
+    ], { templates: [] });
+    expect(waitingSteps(workflow).map(({ displayName }) => displayName))
+      .toEqual(["each(0:0)", "each(1:1)", "each(2:2)", "each(10:10)"]);
   });
 
   test("for a time says how long it still lasts", () => {

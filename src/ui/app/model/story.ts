@@ -188,10 +188,15 @@ function failuresSoFar(workflow: Workflow): Sentence[] {
   });
 }
 
-/** Suspend steps that wait for a call, oldest first. */
+const COUNTING = new Intl.Collator("en", { numeric: true });
+
+/** Suspend steps that wait for a call, oldest first; those of a loop that began together in its order. */
 export const waitingSteps: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) =>
   leaves(workflow).filter((node) => lookOfNode(node) === "Waiting")
-    .sort((a, b) => (timeOf(a.startedAt) ?? 0) - (timeOf(b.startedAt) ?? 0))
+    .sort((a, b) =>
+      (timeOf(a.startedAt) ?? 0) - (timeOf(b.startedAt) ?? 0) ||
+      COUNTING.compare(titleOf(a), titleOf(b))
+    )
 );
 
 /** When a waiting step goes on by itself, epoch ms; undefined: never. */
