@@ -71,7 +71,7 @@ export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: S
           </div>
         </header>
         <main id="page" tabindex="-1">
-          <p class="loading">${TEXTS.loading}</p>
+          <div class="page"><p class="loading">${TEXTS.loading}</p></div>
         </main>
         <noscript><p class="noscript">${TEXTS.noScript}</p></noscript>
       </body>
