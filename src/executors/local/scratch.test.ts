@@ -35,3 +35,11 @@ test("a claim that no workflow made stays", async () => {
   await scratch.removeClaim("n", "shared", "uid-1");
   expect(await readdir(claim)).toEqual(["file"]);
 });
+
+test("a folder that can't be made is named, with what it is for", async () => {
+  const file = join(dir, "file");
+  await writeFile(file, "x");
+  await expect(new Scratch(join(file, "tasks")).make()).rejects.toThrow(
+    /^Cannot use the server's folder for steps, .*\/file\/tasks \(--work-dir, .*\): ENOTDIR/,
+  );
+});

@@ -6,6 +6,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { errorText } from "../../base/error_text.ts";
 import type { TaskOutcome } from "../../engine/command.ts";
 import { removeInside } from "../../platform/files/inside.ts";
 
@@ -33,8 +34,20 @@ export class Scratch {
     );
   }
 
-  /** Makes the folders. */
+  /** Makes the folders. @throws {Error} that says what the folder is for */
   async make(): Promise<void> {
+    try {
+      await this.#make();
+    } catch (error) {
+      throw new Error(
+        `Cannot use the server's folder for steps, ${this.#target} (--work-dir, or the folder of an embedded store): ` +
+          errorText(error),
+        { cause: error },
+      );
+    }
+  }
+
+  async #make(): Promise<void> {
     await mkdir(this.#target, { recursive: true });
     if (this.#target !== this.dir) {
       await symlink(this.#target, this.dir).catch((fault: NodeJS.ErrnoException) => {
