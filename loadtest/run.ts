@@ -287,7 +287,20 @@ interface Options {
   k6Flags: string[];
 }
 
+const USAGE =
+  "Usage: deno task loadtest [NAME…] [--replicas N] [--fsync everysec|always] [--rounds N] [k6 flags]\n" +
+  `with NAME one of ${Object.keys(TESTS).join(", ")}`;
+
+function refuse(what: string): never {
+  console.error(`${what}\n${USAGE}`);
+  process.exit(2);
+}
+
 function readOptions(argv: string[]): Options {
+  if (argv.includes("--help")) {
+    console.log(USAGE);
+    process.exit(0);
+  }
   const options: Options = { names: [], replicas: 1, fsync: "everysec", rounds: 3, k6Flags: [] };
   for (let i = 0; i < argv.length; i++) {
     const word = argv[i] ?? "";
@@ -300,10 +313,10 @@ function readOptions(argv: string[]): Options {
         ...(argv[i + 1]?.startsWith("-") === false ? [argv[++i] ?? ""] : []),
       );
     } else if (word in TESTS) options.names.push(word);
-    else {throw new Error(
-        `No load test is called ${word}: choose from ${Object.keys(TESTS).join(", ")}`,
-      );}
+    else refuse(`No load test is called ${word}`);
   }
+  if (!(options.replicas >= 1)) refuse("--replicas takes a number from 1");
+  if (!(options.rounds >= 1)) refuse("--rounds takes a number from 1");
   if (options.names.length === 0) options.names = Object.keys(TESTS);
   return options;
 }

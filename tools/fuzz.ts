@@ -42,6 +42,11 @@ async function main(argv: string[]): Promise<void> {
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
   };
   const jobs = Math.max(1, Number(values.jobs));
+  const strange = kinds.find((kind) => !KIND_NAMES.includes(kind));
+  if (strange !== undefined) refuse(`There is no kind ${strange}`);
+  for (const [name, value] of Object.entries({ ...plan, jobs })) {
+    if (Number.isNaN(value)) refuse(`--${name} takes a number`);
+  }
   console.log(`seed ${plan.seed}`);
   const reports: FuzzReport[] = [];
   const waiting = [...kinds];
@@ -53,6 +58,11 @@ async function main(argv: string[]): Promise<void> {
   }));
   const isGood = summary(kinds, reports);
   process.exit(isGood ? 0 : 1);
+}
+
+function refuse(what: string): never {
+  console.error(`${what}\nUsage: ${USAGE}`);
+  process.exit(2);
 }
 
 /** Runs one kind once, or until its share of the time is over. */

@@ -155,7 +155,11 @@ export function withAlone(options: readonly string[]): string[] {
 
 function main(argv: string[]): void {
   const at = argv.indexOf("--runtime");
-  const only = at >= 0 ? argv[at + 1] : undefined;
+  const only = at >= 0 ? argv[at + 1] ?? "" : undefined;
+  if (only !== undefined && only !== "deno" && only !== "node") {
+    console.error(`--runtime takes deno or node, received "${only}"`);
+    process.exit(2);
+  }
   const filters = withAlone(at >= 0 ? argv.toSpliced(at, 2) : argv);
   const counts: Count[] = [];
   // Who asks for certain files wants to see them fail.
