@@ -33,6 +33,21 @@ export async function readSource(name: string): Promise<string> {
   }
 }
 
+/** The names and values in a file. @throws {Error} that names the file */
+export async function readValues(name: string): Promise<JsonObject> {
+  // Loaded when it is needed: most commands need it not.
+  const { parse } = await import("yaml");
+  const text = await readSource(name);
+  let found: unknown;
+  try {
+    found = parse(text);
+  } catch (error) {
+    throw new Error(`${name}: ${errorText(error)}`, { cause: error });
+  }
+  if (!isJsonObject(found)) throw new UsageError(`${name} does not hold names and values`);
+  return found;
+}
+
 /** Replaces folders by the YAML and JSON files in and below them. */
 export async function expandFolders(names: string[]): Promise<string[]> {
   const found: string[] = [];

@@ -22,7 +22,7 @@ import {
   type FollowOptions,
   type WatchLook,
 } from "./follow.ts";
-import { metadataOf, readManifestFiles, readSource, withParameters } from "./manifests.ts";
+import { metadataOf, readManifestFiles, readValues, withParameters } from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions } from "./output.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
@@ -65,12 +65,7 @@ export function addOverrides(command: Command): Command {
 export async function parametersOf(options: Overrides): Promise<Map<string, string>> {
   const given = pairs(options.parameter, "a parameter");
   if (options.parameterFile === undefined) return given;
-  const { parse } = await import("yaml");
-  const file: unknown = parse(await readSource(options.parameterFile));
-  if (!isJsonObject(file)) {
-    throw new UsageError(`${options.parameterFile} does not hold names and values`);
-  }
-  const texts = Object.entries(file).map((
+  const texts = Object.entries(await readValues(options.parameterFile)).map((
     [name, value],
   ): [string, string] => [name, typeof value === "string" ? value : JSON.stringify(value)]);
   return new Map([...texts, ...given]);

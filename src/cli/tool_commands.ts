@@ -12,7 +12,7 @@ import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { collect, contextOf, example, pairs, UsageError, wholeNumber } from "./context.ts";
-import { expandFolders, readManifests, readSource } from "./manifests.ts";
+import { expandFolders, readManifests, readValues } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject, say, yamlText } from "./output.ts";
 
 interface TokenOptions {
@@ -38,7 +38,11 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
       if (error.code === "ENOENT") return "tokens: []";
       throw error;
     });
-    parseTokenFile(old);
+    try {
+      parseTokenFile(old);
+    } catch (error) {
+      throw new Error(`${options.file}: ${errorText(error)}`, { cause: error });
+    }
     const { tokens } = parse(old) as { tokens: { subject: string }[] };
     const kept = tokens.filter(({ subject }) => !options.replace || subject !== options.subject);
     await replaceFile(options.file, stringify({ tokens: [...kept, made.entry] }));
@@ -184,8 +188,7 @@ interface ExprOptions {
 
 async function evaluate(expression: string, options: ExprOptions): Promise<void> {
   const { evaluateForUser } = await import("../expr/templates/evaluate_for_user.ts");
-  const file: unknown = options.env === undefined ? {} : parse(await readSource(options.env));
-  if (!isJsonObject(file)) throw new UsageError(`${options.env} does not hold names and values`);
+  const file = options.env === undefined ? {} : await readValues(options.env);
   const result = evaluateForUser(expression, {
     ...file,
     ...Object.fromEntries(pairs(options.set, "a name")),

@@ -47,6 +47,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "hello.yaml"), WORKFLOW);
   await writeFile(join(folder, "typo.yaml"), WORKFLOW.replace("command:", "comand:"));
   await writeFile(join(folder, "cron.yaml"), CRON);
+  await writeFile(join(folder, "broken.txt"), "tokens: {");
   server = await startServer(["--store=memory:", `--work-dir=${join(folder, "work")}`]);
 });
 afterAll(async () => {
@@ -406,6 +407,8 @@ test.each([
     '--status takes Pending, Running, Succeeded, Failed, Error, received "Succeded"',
   ],
   [["token", "create", "--subject", ""], 2, "--subject is empty"],
+  [["token", "create", "--subject", "x", "--file", "broken.txt"], 1, "broken.txt: Flow"],
+  [["submit", "hello.yaml", "-f", "broken.txt"], 1, "broken.txt: Flow"],
   [["submit", "--from", "foo"], 2, "--from takes KIND/NAME"],
   [["submit", "missing.yaml"], 1, "Cannot read missing.yaml"],
   [["get", "gone"], 1, 'workflows.argoproj.io "gone" not found'],
