@@ -71,7 +71,9 @@ export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: S
           </div>
         </header>
         <main id="page" tabindex="-1">
-          <div class="page"><p class="loading">${TEXTS.loading}</p></div>
+          <div class="page">
+            <p class="loading">${TEXTS.loading}</p>
+          </div>
         </main>
         <noscript><p class="noscript">${TEXTS.noScript}</p></noscript>
       </body>
