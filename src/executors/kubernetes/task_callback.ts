@@ -20,6 +20,7 @@ import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import { trustedPlace } from "../../platform/files/place.ts";
 import { webStream } from "../../platform/web_stream.ts";
 import type { Logger } from "../../platform/log.ts";
+import { isPassing } from "../passing_trouble.ts";
 import { bounded, readBounded, TooLarge } from "./bounded_body.ts";
 import {
   CALLBACK_ANNOTATION,
@@ -100,7 +101,8 @@ export function createTaskCallback(
       // Pods repeat what fails with 5xx.
       if (error instanceof Problem && error.status < 500) return plain(error.status, error.message);
       options.log.warn({ task: taskId, kind, err: error }, "a pod's call failed");
-      return plain(500, errorText(error));
+      // They have more patience with a server that can't be reached, or can't reach what it needs.
+      return plain(isPassing(error) ? 503 : 500, errorText(error));
     }
   };
 }

@@ -6,7 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { RUN_SCRIPT, SHARED_DIR } from "./wrapper.ts";
+import { INIT_SCRIPT, RUN_SCRIPT, SHARED_DIR } from "./wrapper.ts";
 
 const BUSYBOX = "/bin/busybox";
 const isMissing = spawnSync(BUSYBOX, ["true"]).status !== 0;
@@ -35,25 +35,35 @@ describe.skipIf(isMissing)(`wrapper${isMissing ? ` (skipped: no ${BUSYBOX})` : "
     return { port, connections: () => nth, close: () => server.close() };
   }
 
-  /** Runs `true` in the wrapper, with one output artifact. Gives the exit code and the termination message. */
-  async function run(port: number) {
-    const [artifact, message] = [join(folder, "artifact"), join(folder, "message")];
-    await writeFile(artifact, new Uint8Array(ARTIFACT_BYTES));
-    const script = RUN_SCRIPT.replaceAll(SHARED_DIR, folder);
-    const child = spawn(BUSYBOX, ["sh", "-c", script, "run", "true"], {
+  /** Runs a script without its pauses. Gives the exit code and the termination message. */
+  async function runScript(script: string, args: string[], port: number, env: NodeJS.ProcessEnv) {
+    const message = join(folder, "message");
+    await writeFile(message, "");
+    const here = script.replaceAll(SHARED_DIR, folder)
+      .replaceAll("/dev/termination-log", message)
+      .replaceAll(/\$_?s?[bB] sleep/g, ":");
+    const child = spawn(BUSYBOX, ["sh", "-c", here, "run", ...args], {
       env: {
         PATH: "/bin:/usr/bin",
-        SLUICE_NAME: "main",
-        SLUICE_ARTIFACTS: `0\t${artifact}`,
         SLUICE_HOST: "127.0.0.1",
         SLUICE_PORT: String(port),
         SLUICE_PATH: "/here",
-        SLUICE_MESSAGE_PATH: message,
+        SLUICE_TASK: "t",
+        SLUICE_TOKEN: "k",
+        ...env,
       },
       stdio: "ignore",
     });
     const [code] = await once(child, "exit");
     return { code, message: await readFile(message, "utf8") };
+  }
+
+  /** Runs `true` with one output artifact. */
+  async function run(port: number, bytes = 1_000) {
+    const artifact = join(folder, "artifact");
+    await writeFile(artifact, new Uint8Array(bytes));
+    const env = { SLUICE_NAME: "main", SLUICE_ARTIFACTS: `0\t${artifact}` };
+    return await runScript(RUN_SCRIPT, ["true"], port, env);
   }
 
   function answer(socket: Socket): void {
@@ -78,7 +88,7 @@ describe.skipIf(isMissing)(`wrapper${isMissing ? ` (skipped: no ${BUSYBOX})` : "
       else answer(socket);
     });
     try {
-      const { code, message } = await run(server.port);
+      const { code, message } = await run(server.port, ARTIFACT_BYTES);
       expect(code).toBe(0);
       expect(message).toMatch(/^sluice:./);
       expect(server.connections()).toBe(2);
@@ -92,10 +102,59 @@ describe.skipIf(isMissing)(`wrapper${isMissing ? ` (skipped: no ${BUSYBOX})` : "
       socket.once("data", () => socket.end("HTTP/1.0 413 Too Large\r\n\r\nit is too large"));
     });
     try {
-      expect(await run(server.port)).toEqual({
+      expect(await run(server.port, ARTIFACT_BYTES)).toEqual({
         code: 65,
         message: "cannot send the outputs to the server: it is too large",
       });
+    } finally {
+      server.close();
+    }
+  });
+
+  test.each([
+    ["no server answers", ""],
+    ["the server can't reach its store", "HTTP/1.0 503 Unavailable\r\n\r\n"],
+  ])("outputs are kept for long while %s", async (_title, said) => {
+    const server = await listen((socket, nth) => {
+      if (nth > 60) answer(socket);
+      else socket.once("data", () => socket.end(said));
+    });
+    try {
+      expect(await run(server.port)).toMatchObject({ code: 0 });
+      expect(server.connections()).toBe(61);
+    } finally {
+      server.close();
+    }
+  });
+
+  test("a fault of the server that stays ends the step", async () => {
+    const server = await listen((socket) =>
+      socket.once("data", () => socket.end("HTTP/1.0 500 Error\r\n\r\nno"))
+    );
+    try {
+      expect(await run(server.port)).toMatchObject({ code: 65 });
+      expect(server.connections()).toBe(30);
+    } finally {
+      server.close();
+    }
+  });
+
+  test("an input is asked for as long while no server answers", async () => {
+    await writeFile(join(folder, "x"), "content");
+    const packed = spawnSync(BUSYBOX, ["tar", "-C", folder, "-c", "x"]).stdout;
+    const head = `HTTP/1.0 200 OK\r\nContent-Length: ${packed.length}\r\n\r\n`;
+    const server = await listen((socket, nth) =>
+      socket.once("data", () => {
+        if (nth > 60) socket.end(Buffer.concat([Buffer.from(head), packed]));
+        else socket.destroy();
+      })
+    );
+    const inputs = join(folder, "inputs");
+    try {
+      const env = { SLUICE_INPUTS: `0\t${inputs}\tfalse\tx` };
+      const script = INIT_SCRIPT.replace("$B cp $B $D/busybox", ":");
+      expect(await runScript(script, [], server.port, env)).toEqual({ code: 0, message: "" });
+      expect(await readFile(join(inputs, "x"), "utf8")).toBe("content");
     } finally {
       server.close();
     }

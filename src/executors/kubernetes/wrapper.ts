@@ -15,6 +15,10 @@ export const SCRIPTS_DIR = "/argo/staging";
 export const PROGRESS_FILE = `${SHARED_DIR}/progress`;
 /** What a termination message of ours begins with. */
 export const MESSAGE_PREFIX = "sluice:";
+/** How often a call is made that the server answers with a fault of its own: some two minutes. */
+const TRIES = 30;
+/** The same while no server answers, or none that reaches its store: some ten minutes, in which a deployment comes back. */
+const AWAY_TRIES = 120;
 /** Longest termination message that Kubernetes keeps. */
 const MAX_MESSAGE_BYTES = 4096;
 
@@ -144,11 +148,13 @@ _s_post() {
       $_sb cat "$1"; $_sb cat <&4
     } 2>/dev/null | { exec 3>"$_sd/hold"; $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; }
     _sv=; read -r _su _sv _su <"$_sd/answer"
+    _sh=${TRIES}
     case $_sv in
       200) $_sb sed '1,/^\\r*$/d' "$_sd/answer" >"$3"; return 0 ;;
       4*) $_sb sed '1,/^\\r*$/d' "$_sd/answer" | $_sb tail -c 300 >"$_sd/error"; return 1 ;;
+      '' | 502 | 503 | 504) _sh=${AWAY_TRIES} ;;
     esac
-    _sq=$((_sq + 1)); [ "$_sq" -ge 30 ] && return 1
+    _sq=$((_sq + 1)); [ "$_sq" -ge "$_sh" ] && return 1
     $_sb sleep $((_sq < 5 ? _sq : 5))
   done
 }
@@ -275,7 +281,9 @@ echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional name; do
       4*) fail "$(reason || true)" ;;
     esac
     n=$((n + 1))
-    if [ "$n" -ge 10 ]; then
+    tries=10
+    case $status in '' | 502 | 503 | 504) tries=${AWAY_TRIES} ;; esac
+    if [ "$n" -ge "$tries" ]; then
       case $status in
         '') fail "$($B tail -c 300 $D/wget.log)" ;;
         *) fail "$(reason || true)" ;;

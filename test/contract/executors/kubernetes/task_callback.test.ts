@@ -11,10 +11,11 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { packTar as packHeaders } from "modern-tar";
 import { packTar } from "modern-tar/fs";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createArtifactStore } from "../../../../src/artifacts/artifact_store.ts";
 import type { ArtifactStore } from "../../../../src/artifacts/port.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
+import { unavailable } from "../../../../src/base/problem.ts";
 import { podFor } from "../../../../src/executors/kubernetes/pod.ts";
 import { createTaskCallback } from "../../../../src/executors/kubernetes/task_callback.ts";
 import { outputsFromReport } from "../../../../src/executors/kubernetes/task_report.ts";
@@ -221,6 +222,28 @@ test.skipIf(busybox === undefined)("the scripts in a pod prove their task", asyn
     expect(outputs.result).toBe("0");
   } finally {
     await server.close(1_000);
+  }
+});
+
+test("a store or an API server that is away is told from a fault that stays", async () => {
+  const { path, headers } = await makePod();
+  const url = `http://sluice${path}/outputs`;
+  const bring = () => handle(new Request(url, { method: "POST", headers, body: "x" }));
+  api.refuse(1);
+  expect((await bring()).status).toBe(503);
+  expect((await bring()).status).toBe(200);
+  const put = vi.spyOn(blobs, "set");
+  try {
+    put.mockImplementationOnce(() => {
+      throw unavailable("the store does not answer");
+    });
+    expect((await bring()).status).toBe(503);
+    put.mockImplementationOnce(() => {
+      throw new Error("a fault");
+    });
+    expect((await bring()).status).toBe(500);
+  } finally {
+    put.mockRestore();
   }
 });
 
