@@ -421,6 +421,15 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ],
     ["a host with a scheme", { ingress: { enabled: true, host: "https://x.example" } }, /host/],
     ["a name that is none", { fullnameOverride: "Foo_Bar" }, /fullnameOverride/],
+    ["a name that YAML reads as a boolean", { fullnameOverride: "on" }, /fullnameOverride/],
+    [
+      "an account that YAML reads as a boolean",
+      { serviceAccount: { name: "y" } },
+      /serviceAccount/,
+    ],
+    ["an account of pods that YAML reads as nothing", {
+      workflowServiceAccount: { name: "null" },
+    }, /workflowServiceAccount/],
     ["a namespace that is none", { workflowNamespaces: ["a,b"] }, /workflowNamespaces/],
     ["a workflow account without a name", { workflowServiceAccount: { name: "" } }, /name/],
     ["a label that is no text", { podLabels: { a: 1 } }, /podLabels/],
