@@ -123,3 +123,42 @@ templates:
   expect(nodes.find(({ name }) => name === "w.z")?.phase).toBe("Omitted");
   expect(status?.phase).toBe("Failed");
 });
+
+test.each([
+  [
+    "steps: [[{ name: a, template: work }, { name: s, template: sub }], [{ name: z, template: work }]]",
+    "child 'w-1776813075' failed",
+  ],
+  [
+    "dag: { tasks: [{ name: a, template: work }, { name: s, template: sub }, { name: z, template: work, depends: 'a && s' }] }",
+    undefined,
+  ],
+])(
+  "a template inside that fails last ends it as without failFast, with a restart after each turn or not: %s",
+  (main, message) => {
+    for (const isForgetful of [false, true]) {
+      const status = (after: number) =>
+        statusOf(
+          `${main} }
+  - { name: sub, steps: [[{ name: x, template: work }]]`,
+          [{ node: "x$", outcome: "Failed", after: 3 }, { node: "a$", after }],
+          isForgetful,
+        );
+      expect(status(1)?.phase).toBe("Failed");
+      expect(status(1)?.message).toBe(message);
+      expect(status(5)).toMatchObject(ended);
+    }
+  },
+);
+
+test("a template inside that fails last, and whose exit handler may no longer begin", () => {
+  for (const main of ["steps: [[S]]", "dag: { tasks: [S] }"]) {
+    const step = "{ name: s, template: sub, hooks: { exit: { template: work } } }";
+    const status = statusOf(
+      `${main.replace("S", step)} }
+  - { name: sub, steps: [[{ name: x, template: work }]]`,
+      [{ node: "x$", outcome: "Failed" }],
+    );
+    expect(status).toMatchObject(ended);
+  }
+});

@@ -174,10 +174,10 @@ templates:
   test.each([
     ["onExit: old", "", "w.onExit", "old", "of-the-run"],
     ["hooks: { exit: { template: bye } }", "", "w.onExit", "bye", "of-the-run"],
-    ["{ onExit: old, hooks: { exit: { template: bye } } }", "", "w.onExit", "bye", "of-the-run"],
-    [`{ onExit: old, hooks: { exit: ${given} } }`, "", "w.onExit", "bye", "own"],
+    [`hooks: { exit: ${given} }`, "", "w.onExit", "bye", "own"],
+    [`{ onExit: old, hooks: { exit: ${given} } }`, "", "w.onExit", "old", "of-the-run"],
     ["", ", hooks: { exit: { template: bye } }", "w[0].a.onExit", "bye", "of-the-run"],
-    ["", ", onExit: old, hooks: { exit: { template: bye } }", "w[0].a.onExit", "bye", "of-the-run"],
+    ["", `, onExit: old, hooks: { exit: ${given} }`, "w[0].a.onExit", "old", "of-the-run"],
     ["", `, hooks: { exit: ${given} }`, "w[0].a.onExit", "bye", "own"],
   ])("%s%s: %s runs %s with %s", (workflow, step, name, templateName, value) => {
     const members = workflow.replace(/^\{ (.*) \}$/, "$1").replace("old, ", "old\n");
@@ -188,6 +188,17 @@ templates:
       templateName,
       inputs: { parameters: [{ name: "p", value }] },
     });
+  });
+
+  test("of a task: `onExit` comes before the hook `exit`", () => {
+    const hooks = "onExit: old, hooks: { exit: { template: bye } }";
+    const { node } = run(
+      spec("").replace(
+        /main, steps.*/,
+        `main, dag: { tasks: [{ name: a, template: work, ${hooks} }] } }`,
+      ),
+    );
+    expect(node("w.a.onExit")?.templateName).toBe("old");
   });
 
   const hang: TaskRule = { node: "onExit", outcome: "Hang" };

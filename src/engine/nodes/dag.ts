@@ -67,10 +67,10 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const dag = memory.dag ??= planDag(frame);
   if (memory.brokenHook === undefined) beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
-  if (hasEnded(node) || failFast(turn, node, undefined)) return;
+  const isLeft = dag.ready.length > dag.firstReady;
+  if (hasEnded(node) || failFast(turn, node, undefined, isLeft)) return;
   if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
-  const isLeft = dag.ready.length > dag.firstReady;
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
   const phase = phaseOf(turn, node, frame, dag);
   if (phase === undefined) return;

@@ -2,7 +2,7 @@
 import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, cancelTask, change, end } from "../change.ts";
 import { isFailure } from "../failure.ts";
-import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
+import { hasEnded, isFailedOrError, isUntouched, type NodeRecord } from "../records.ts";
 import {
   type ExpandedCall,
   type Frame,
@@ -32,10 +32,17 @@ const STRIDE = 256;
 /**
  * When the template asks for it, ends a Steps or DAG node after the failure of a child. True while nothing new may begin.
  * @param group the step group that is open
+ * @param isLeft a task of the DAG is ready that may no longer begin
  */
-export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undefined): boolean {
+export function failFast(
+  turn: Turn,
+  node: NodeRecord,
+  group: NodeRecord | undefined,
+  isLeft = false,
+): boolean {
   if (!isShut(turn, node)) return false;
   if (!isAnyAtWork(turn, node)) {
+    if (!isLeft && isDoneByFailure(node, group ?? node)) return false;
     // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
     if (isSomethingWoken(node)) {
       wake(turn.state.runtime, node);
@@ -47,6 +54,38 @@ export function failFast(turn: Turn, node: NodeRecord, group: NodeRecord | undef
     endInside(turn, node);
   }
   return true;
+}
+
+/**
+ * Tells whether all that has begun is done, and the last thing that happened is that a Steps or DAG node failed. The node then
+ * ends as it does without failFast, as in the reference: nothing is at work that this would have had to wait for.
+ * @param group the step group, or the DAG node itself
+ */
+function isDoneByFailure(node: NodeRecord, group: NodeRecord): boolean {
+  const { firstFailed, members = [] } = memoryOf(group);
+  // One that has ended without a run is done as soon as somebody looks at it.
+  const areDone = members.every((member) =>
+    member[LIVE].isDone || member.role === "hook" || (member[LIVE].isQueued && hasEnded(member))
+  );
+  if (firstFailed === undefined || !areDone) return false;
+  let failures = 0;
+  let failedAt = Infinity;
+  let lastAt = 0;
+  const look = (owner: NodeRecord): void => {
+    for (const member of membersOf(owner)) {
+      if (member.boundary !== node.id) continue;
+      look(member);
+      if (member.type === "TaskGroup") continue;
+      const { role, type, finishedAt = Infinity } = member;
+      lastAt = Math.max(lastAt, finishedAt);
+      if (role !== "member" || (type !== "Steps" && type !== "DAG")) continue;
+      if (!isFailedOrError(member)) continue;
+      failures++;
+      failedAt = Math.min(failedAt, finishedAt);
+    }
+  };
+  look(group);
+  return failures === memoryOf(node).unsuccessful && lastAt <= failedAt;
 }
 
 /** Ends what still waits inside a node that has ended: nobody would look at it again, and it may hold locks. */

@@ -21,6 +21,7 @@ import {
   startCalls,
   succeed,
 } from "./group.ts";
+import { isShut } from "./gate.ts";
 import { isTolerated } from "./member.ts";
 import { beginIfUntouched } from "./start.ts";
 
@@ -139,7 +140,7 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
     const text = failed.message ?? "";
     const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;
     end(turn, group, "Error", reason);
-  } else if (cursor < calls.length) return;
+  } else if (cursor < calls.length && !isShut(turn, node)) return;
   else if (failed === undefined) end(turn, group, "Succeeded");
   else if (failed.isTimedOut === true) end(turn, group, "Failed", failed.message);
   else end(turn, group, "Failed", `child '${failed.id}' failed`);
