@@ -577,7 +577,10 @@ spec:
   templates: [{name: main, container: {image: i, command: [x]}}]
 `);
   story.end("wf");
-  expect(story.effects).toContainEqual({ type: "set-timer", id: "ttl", at: START + 60_000 });
+  const timer = { type: "set-timer", id: "ttl", at: START + 60_000 };
+  expect(story.effects).toContainEqual(timer);
+  story.reload();
+  expect(story.outstanding()).toEqual([timer]);
   story.now(59);
   expect(story.tell({ type: "timer-fired", timer: "ttl" }).effects).toEqual([
     { type: "set-timer", id: "ttl", at: START + 60_000 },
@@ -586,6 +589,25 @@ spec:
   expect(story.tell({ type: "timer-fired", timer: "ttl" }).effects).toEqual([
     { type: "delete-workflow", id: "delete-workflow" },
   ]);
+});
+
+test("an output with a global name is stored together with the step that has it", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - {name: main, steps: [[{name: one, template: work}, {name: two, template: work}]]}
+  - name: work
+    container: {image: i, command: [x]}
+    outputs: {parameters: [{name: result, globalName: shared, valueFrom: {path: /r}}]}
+`);
+  for (const [node, value] of [["wf[0].two", "late"], ["wf[0].one", "early"]] as const) {
+    story.end(node, { outputs: { parameters: [{ name: "result", value, globalName: "shared" }] } });
+    story.reload();
+    // The step that was created last wins.
+    expect(story.status()?.outputs?.parameters).toEqual([{ name: "shared", value: "late" }]);
+  }
 });
 
 test("a resubmission leaves out what belongs to the old run", () => {

@@ -302,6 +302,21 @@ test("another workflow of the same name does not take it, nor does a step that i
   expect(one.header().earlyCallbacks).toBeUndefined();
 });
 
+test("what came early for a later step waits on when an earlier step takes its own", () => {
+  const one = story({
+    name: "main",
+    steps: [...STEPS.steps ?? [], [{ name: "again", template: "wait" }]],
+  });
+  one.use();
+  one.use({ node: "wf[2].again", outputs: { model: "m2" } });
+  expect(Object.keys(one.header().earlyCallbacks ?? {})).toEqual(["wf[1].wait", "wf[2].again"]);
+  one.endTrigger();
+  expect(one.phase()).toBe("Succeeded");
+  expect(one.node("wf[1].wait")?.outputs?.parameters?.[0]?.value).toBe("m1");
+  expect(one.node("wf[2].again")?.outputs?.parameters?.[0]?.value).toBe("m2");
+  expect(one.header().earlyCallbacks).toBeUndefined();
+});
+
 test("what comes early is bounded", () => {
   const one = story(STEPS);
   expect(() => one.use({ outputs: { model: "x".repeat(300_000) } }))
