@@ -19,7 +19,7 @@ import {
   releaseLocks,
 } from "../../src/engine/locks/locks.ts";
 import { fnv1a } from "../../src/engine/scope/names.ts";
-import { outstanding } from "../../src/engine/outstanding.ts";
+import { outstanding } from "../support/outstanding.ts";
 import type { WorkflowState } from "../../src/engine/state.ts";
 import { hasEnded } from "../../src/engine/records.ts";
 import { viewWorkflow } from "../../src/engine/view.ts";

@@ -730,17 +730,14 @@ return 1
  *
  * KEYS  1 base of the first shard
  * ARGV  1 replica, then the base of each shard
- * Returns  for each 1, or 0 if the replica does not have its lease
+ * Returns  nothing
  */
 export const FREE = defineScript(`
-local freed = {}
 for i = 2, #ARGV do
   local meta = ARGV[i] .. '${SHARD_KEY.meta}'
-  local is_its = redis.call('HGET', meta, 'owner') == ARGV[1]
-  if is_its then redis.call('HDEL', meta, 'owner', 'until') end
-  freed[i - 1] = is_its and 1 or 0
+  if redis.call('HGET', meta, 'owner') == ARGV[1] then redis.call('HDEL', meta, 'owner', 'until') end
 end
-return freed
+return {}
 `);
 
 /**

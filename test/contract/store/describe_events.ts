@@ -297,8 +297,22 @@ export function describeEvents(open: OpenStore): void {
       expect(await take("w2")).toEqual([{ ...event("b"), attempts: 1 }]);
       await setting.pass(150);
       expect(await take("w2")).toEqual([{ ...event("a"), attempts: 1 }]);
-      await events().retryLater(delivery("a", { attempts: 2 }), 0);
-      expect(await take("w2")).toEqual([{ ...event("a"), attempts: 2 }]);
+      await events().retryLater(delivery("a", { attempts: 2 }), CLAIM_MS);
+      expect(await take("w2")).toEqual([]);
+      await events().retryLater(delivery("a", { attempts: 3 }), 0);
+      expect(await take("w2")).toEqual([{ ...event("a"), attempts: 3 }]);
+    });
+
+    test("a worker that waits already is given what comes back, at its time", async () => {
+      await events().offer(event("a"), BOUND);
+      await take("w1");
+      const waiting = events().take("w2", 10, CLAIM_MS, LONG_MS, never);
+      const startedAt = performance.now();
+      await setting.pass(0);
+      await events().retryLater(delivery("a", { attempts: 1 }), 100);
+      await setting.pass(100);
+      expect(idsOf(await waiting)).toEqual(["a"]);
+      expect(performance.now() - startedAt).toBeLessThan(LONG_MS - 1_000);
     });
 
     test("what is no longer in the queue is not ended twice", async () => {
@@ -481,6 +495,8 @@ export function describeEvents(open: OpenStore): void {
           });
           seen.push(...page.items);
           token = page.continue;
+          // The token of the last page would lead to one that is empty.
+          expect(page.items.length).toBeGreaterThan(0);
         } while (token !== undefined);
         expect(seen).toEqual(expected.filter((one) => state === undefined || one.state === state));
       }

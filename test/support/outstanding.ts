@@ -1,16 +1,16 @@
-/** What must be done again after a restart: every effect whose answer is still to come. */
-import { holderOf, lockRequest, setTimerEffect } from "./change.ts";
-import type { Effect } from "./effect.ts";
-import type { EngineEnv } from "./engine.ts";
-import { ManifestNeeded } from "./failure.ts";
-import { needManifest } from "./stored_manifests.ts";
-import { deletionTime, workflowHolder } from "./finish.ts";
-import type { Turn } from "./turn.ts";
-import { startEffect, taskOf } from "./nodes/task.ts";
-import type { WorkflowState } from "./state.ts";
-import { hasEnded, isCompleted, isTask, type LockNote } from "./records.ts";
-import { workflowDeadline } from "./shutdown/stop_reason.ts";
-import { DEADLINE_TIMER, GO_ON_TIMER, TTL_TIMER } from "./timers.ts";
+/** Open effects as the state of a workflow tells them, to be compared with those that it has reported. */
+import { holderOf, lockRequest, setTimerEffect } from "../../src/engine/change.ts";
+import type { Effect } from "../../src/engine/effect.ts";
+import type { EngineEnv } from "../../src/engine/engine.ts";
+import { ManifestNeeded } from "../../src/engine/failure.ts";
+import { needManifest } from "../../src/engine/stored_manifests.ts";
+import { deletionTime, workflowHolder } from "../../src/engine/finish.ts";
+import type { Turn } from "../../src/engine/turn.ts";
+import { startEffect, taskOf } from "../../src/engine/nodes/task.ts";
+import type { WorkflowState } from "../../src/engine/state.ts";
+import { hasEnded, isCompleted, isTask, type LockNote } from "../../src/engine/records.ts";
+import { workflowDeadline } from "../../src/engine/shutdown/stop_reason.ts";
+import { DEADLINE_TIMER, GO_ON_TIMER, TTL_TIMER } from "../../src/engine/timers.ts";
 
 /**
  * Effects of a workflow that are still open: tasks that run, timers that are set, locks that are held or waited for.
