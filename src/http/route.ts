@@ -99,11 +99,26 @@ export type AnswerShape =
   | { type: "empty" }
   | { type: "open" };
 
+/** An answer whose text is known to be long: it is written when there is room for it. */
+export interface UnwrittenAnswer {
+  /** About how many characters it has. */
+  size: number;
+  /** Its JSON text with markup as it is. */
+  write(): string;
+}
+
+/** A JSON answer: the object, its text with markup as it is, or what writes that. */
+export type Answer = JsonObject | string | UnwrittenAnswer;
+
+/** Tells an answer that is not written yet from an object. */
+export function isUnwritten(answer: JsonObject | UnwrittenAnswer): answer is UnwrittenAnswer {
+  return typeof answer["write"] === "function";
+}
+
 /** A route with one JSON answer. */
 export interface UnaryRoute extends RouteBase {
   kind: "unary";
-  /** The answer, or its JSON text with markup as it is. */
-  run(call: Call): Promise<JsonObject | string>;
+  run(call: Call): Promise<Answer>;
 }
 
 /** A route that answers with frames until the source or the client ends it. */
@@ -150,7 +165,7 @@ export function unary<
   B = Record<string, never>,
   const Q extends QuerySchema = Record<never, never>,
 >(
-  input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<JsonObject | string> },
+  input: RouteInput<UnaryRoute, Q> & { run(call: Call<Q, B>): Promise<Answer> },
 ): UnaryRoute {
   return { ...input, kind: "unary", query: input.query ?? {}, run: input.run as UnaryRoute["run"] };
 }

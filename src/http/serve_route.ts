@@ -5,7 +5,6 @@
 import type { Hono } from "hono";
 import { credentialsOf } from "../auth/credentials.ts";
 import type { Caller } from "../auth/port.ts";
-import type { JsonObject } from "../base/json.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
 import type { Problem } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
@@ -27,7 +26,7 @@ import { readQuery } from "./query.ts";
 import { addressOf } from "./rate_limit.ts";
 import type { Measure } from "./request_metrics.ts";
 import { shownPath } from "./request_path.ts";
-import type { Call, Route, UnaryRoute } from "./route.ts";
+import { type Answer, type Call, isUnwritten, type Route, type UnaryRoute } from "./route.ts";
 import { type Framing, framingOf, refusedStream, streamResponse } from "./stream.ts";
 
 export type RouteApp = Hono<{ Bindings: RequestEnv }>;
@@ -232,22 +231,28 @@ interface Answering {
 }
 
 function answerResponse(
-  answer: JsonObject | string,
+  answer: Answer,
   answering: Answering,
 ): Response | Promise<Response> {
   const { deps, env, hold } = answering;
   workingOn("request", env.requestId);
   // What was read may be large although it has few members.
   const isHeld = hold.size > 0;
+  if (typeof answer !== "string" && isUnwritten(answer)) {
+    const { size, write } = answer;
+    return roomyResponse(size, answering, async () => textPieces(await new Turns().do(write)));
+  }
   if (typeof answer !== "string" && (isHeld || isLargeAnswer(answer))) {
     const pieces = answerPieces(answer);
     if (isHeld) return streamed(pieces, answering);
-    return writtenInTurns(pieces).then((texts) => roomyResponse(texts, answering));
+    return writtenInTurns(pieces).then((texts) =>
+      roomyResponse(texts.reduce((sum, text) => sum + text.length, 0), answering, () => texts)
+    );
   }
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
   if (text.length <= SMALL_READ) return jsonResponse(escapeMarkup(text), deps, env);
   if (isHeld) return streamed(textPieces(text), answering);
-  return roomyResponse([text], answering, textPieces(text));
+  return roomyResponse(text.length, answering, () => textPieces(text));
 }
 
 /** The pieces of a large answer, written before it is known how much room it needs. */
@@ -267,13 +272,12 @@ async function writtenInTurns(pieces: Iterable<string>): Promise<string[]> {
  * @throws {Problem} DeadlineExceeded if it has no brief form
  */
 async function roomyResponse(
-  texts: readonly string[],
+  size: number,
   answering: Answering,
-  pieces: Iterable<string> = texts,
+  pieces: () => Iterable<string> | Promise<Iterable<string>>,
 ): Promise<Response> {
   const { deps, env, hold, call } = answering;
   try {
-    const size = texts.reduce((sum, text) => sum + text.length, 0);
     await hold.enter(size, call.brief !== undefined);
   } catch (error) {
     if (call.brief === undefined) throw error;
@@ -281,7 +285,7 @@ async function roomyResponse(
     call.warn("too many large answers are being sent: this one is as with Prefer: return=minimal");
     return jsonResponse(writeJson(call.brief), deps, env);
   }
-  return streamed(pieces, answering);
+  return streamed(await pieces(), answering);
 }
 
 /** An answer that keeps its room until it is sent. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
 import { parseProjection } from "./projection.ts";
-import { workflowWire } from "./wire.ts";
+import { isUnwritten } from "./route.ts";
+import { changedWire, workflowText, workflowWire } from "./wire.ts";
 
 const outputs = {
   parameters: [{ name: "p", value: "1" }],
@@ -58,4 +59,22 @@ test("a status of which nothing is left out is shown as it is", () => {
   const { status } = workflow;
   expect(shown("status")).toEqual({ ...times, ...status });
   expect(shown("-spec")).toEqual({ ...times, ...status });
+});
+
+test("the answer of a further request to a workflow with a long spec is written later", () => {
+  const spec = { arguments: { parameters: [{ name: "p", value: "<".repeat(2 ** 18) }] } };
+  const long = { ...workflow, spec } as unknown as Workflow;
+  const call: Parameters<typeof changedWire>[0] = { isMinimal: false };
+  const first = changedWire(call, long);
+  const brief = { metadata: { name: "w" }, status: { phase: "Running" } };
+  expect([first, call.brief]).toEqual([workflowText(long), brief]);
+
+  const later: Parameters<typeof changedWire>[0] = { isMinimal: false };
+  const second = changedWire(later, { ...long, status: { phase: "Failed" } });
+  if (typeof second === "string" || !isUnwritten(second)) throw new Error("it is written");
+  expect(second.size).toBe(workflowText(long).length);
+  expect(second.write()).toBe(workflowText({ ...long, status: { phase: "Failed" } }));
+  expect(later.brief).toMatchObject({ status: { phase: "Failed" } });
+  expect(changedWire({ isMinimal: true }, long)).toEqual(brief);
+  expect(typeof changedWire({ isMinimal: false }, workflow)).toBe("string");
 });

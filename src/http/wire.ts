@@ -9,7 +9,7 @@ import { specText } from "../spec/spec_text.ts";
 import { SMALL_READ } from "../service/workflows/large_reads.ts";
 import { isLargeAnswer } from "./answer_text.ts";
 import { kindSchema } from "./requests.ts";
-import type { Call } from "./route.ts";
+import type { Answer, Call } from "./route.ts";
 import type { Turns } from "../platform/turns.ts";
 import { keepsPath, keepsWhole, project, type Projection } from "./projection.ts";
 
@@ -105,12 +105,23 @@ export function warnOfArchive(
 export function changedWire(
   call: Pick<Call, "isMinimal" | "brief">,
   workflow: Workflow,
-): JsonObject | string {
+): Answer {
   if (call.isMinimal) return minimalWire(workflow);
-  const answer = wholeWire(workflow);
-  if (typeof answer !== "string" || answer.length > SMALL_READ) call.brief = minimalWire(workflow);
+  const { spec } = workflow;
+  const known = longSpecs.get(spec);
+  const answer = known === undefined || isLargeAnswer(workflow as unknown as JsonObject)
+    ? wholeWire(workflow)
+    : { size: known, write: () => workflowText(workflow) };
+  if (typeof answer === "string") {
+    if (answer.length <= SMALL_READ) return answer;
+    longSpecs.set(spec, answer.length);
+  }
+  call.brief = minimalWire(workflow);
   return answer;
 }
+
+// About how long the answers with a spec are: many requests to one workflow may be answered at the same moment.
+const longSpecs = new WeakMap<object, number>();
 
 /** What is left of a workflow for a caller who prefers a minimal answer. */
 function minimalWire({ metadata, status }: Workflow): JsonObject {
