@@ -3,7 +3,7 @@
  * headers of every answer.
  */
 import type { Ids } from "../platform/ids.ts";
-import type { Hold } from "../service/workflows/large_reads.ts";
+import type { Hold } from "../service/workflows/hold.ts";
 import { CALLBACK_GRANT, callbackPreflight, type OriginRule } from "./origin.ts";
 import { noSuchRoute, problemResponse } from "./problems.ts";
 import { CountedRequest, type RateLimiter } from "./rate_limit.ts";

@@ -11,7 +11,8 @@ import { workingOn } from "../base/work.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { Turns } from "../platform/turns.ts";
 import { StaleManifests } from "../service/events/intake.ts";
-import { type Hold, SMALL_READ } from "../service/workflows/large_reads.ts";
+import type { Hold } from "../service/workflows/hold.ts";
+import { SMALL_READ } from "../service/workflows/large_reads.ts";
 import { answerPieces, answerStream, isLargeAnswer, textPieces } from "./answer_text.ts";
 import { type BodyLimits, decodeBody, packedRefusal, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
@@ -107,7 +108,7 @@ async function attempt(
     workingOn("request", env.requestId);
     const value = decodedBody(text, served, headers);
     const warnings: string[] = [];
-    const hold = env.hold ??= service.workflows.newHold(partyOf(caller, env));
+    const hold = env.hold ??= service.workflows.newHold(partyOf(caller, env), () => request.signal);
     const call: Call = {
       service: { ...service, workflows: service.workflows.heldBy(hold) },
       operation: route.operation,

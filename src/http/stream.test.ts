@@ -3,7 +3,8 @@ import { ManualClock } from "../../test/support/manual_clock.ts";
 import { notFound, Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json_text.ts";
-import { Hold, LargeReads } from "../service/workflows/large_reads.ts";
+import { Hold } from "../service/workflows/hold.ts";
+import { LargeReads } from "../service/workflows/large_reads.ts";
 import { parseProjection } from "./projection.ts";
 import {
   FrameText,

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import type { LoadBounds, StoredActor } from "../../store/port.ts";
 import { SMALL_ACTOR } from "../../actors/large_turn.ts";
-import { Hold, LargeReads } from "./large_reads.ts";
+import { Hold } from "./hold.ts";
+import { LargeReads } from "./large_reads.ts";
 
 const LARGE = 20 * 2 ** 20;
 const MEDIUM = 2 ** 20;
@@ -284,4 +285,32 @@ test("a stream gives back the room of what was read", async () => {
   hold.give(LARGE);
   await other.done;
   expect(hold.size).toBe(0);
+});
+
+test("those whose clients are gone wait neither for room nor for a place", async () => {
+  const large = new LargeReads(new ManualClock());
+  const client = new AbortController();
+  const first = request(large, LARGE);
+  await first.done;
+  const hold = new Hold(large, "gone", () => client.signal);
+  const load = () => Promise.resolve(actor(LARGE));
+  const waits = Array.from({ length: 40 }, () => large.enter(LARGE, hold));
+  // Reads that last until the client is gone take all places.
+  const gate = Promise.withResolvers<StoredActor>();
+  const reads = Array.from({ length: 40 }, () => large.loadSmall(() => gate.promise, hold));
+  const ends = Promise.allSettled([...waits, ...reads.slice(12)]);
+  await soon();
+  const behind = request(large, 2 ** 22);
+  await soon();
+  expect(behind.state.isIn).toBe(false);
+  client.abort();
+  const refused = (await ends).map((end) => end.status === "rejected" && String(end.reason));
+  expect(new Set(refused)).toEqual(new Set(["Problem: the client is gone"]));
+  await behind.done;
+  gate.resolve(actor(1));
+  await Promise.all(reads.slice(0, 12));
+  // Who comes when it is gone already is refused where it would wait.
+  await expect(large.page(load, () => LARGE, hold)).rejects.toThrow("the client is gone");
+  first.state.hold.release();
+  behind.state.hold.release();
 });

@@ -14,8 +14,9 @@ import { sizeOfParts } from "../../store/list_query.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
+import { FairRoom } from "../../platform/fair_room.ts";
 import { Turns } from "../../platform/turns.ts";
-import { FairRoom } from "./fair_room.ts";
+import type { Hold } from "./hold.ts";
 
 /** What needs no room, characters. */
 export const SMALL_READ = 2 ** 17;
@@ -38,92 +39,11 @@ const BRIEF_PATIENCE_MS = 10_000;
 const STALE_MS = 5_000;
 
 /** An answer on its way. */
-interface Sending {
+export interface Sending {
   party: string;
   cut: () => void;
   /** When something of it was last taken, monotonic ms. */
   takenAt: number;
-}
-
-/** What a request holds. */
-export class Hold {
-  readonly #large: LargeReads;
-  /** To whose share it counts. */
-  readonly party: string;
-  #size = 0;
-  /** What of the room it has: no more than one caller may have. */
-  #room = 0;
-  #isReleased = false;
-  #sending: Link<Sending> | undefined;
-  /** The answer is still being sent: whoever sends it releases. */
-  isKept = false;
-
-  constructor(large: LargeReads, party: string) {
-    this.#large = large;
-    this.party = party;
-  }
-
-  get size(): number {
-    return this.#size;
-  }
-
-  get room(): number {
-    return this.#room;
-  }
-
-  /**
-   * A read that ends after its request, because another part of it failed, holds nothing.
-   * @param room was taken for it
-   */
-  add(size: number, room: number): void {
-    if (this.#isReleased) return this.#large.leave(this.party, room);
-    this.#size += size;
-    this.#room += room;
-  }
-
-  /** Gives a part of it back. */
-  give(size: number): void {
-    this.#size -= Math.min(size, this.#size);
-    if (this.#size === 0) this.#end();
-    this.#leave(Math.max(0, this.#room - this.#size));
-  }
-
-  /**
-   * Takes room for an answer that was made without any, and is in memory already.
-   * @param hasBrief something else can be answered, so it does not wait long
-   * @throws {Problem} DeadlineExceeded when there is none for a long time, or when too much waits for it
-   */
-  async enter(size: number, hasBrief = false): Promise<void> {
-    await this.#large.enterMade(size, this, hasBrief);
-  }
-
-  /** The answer is being sent from now on, as long as it has room. @param cut ends that; it is called if others need its room */
-  begin(cut: () => void): void {
-    if (!this.#isReleased) this.#sending ??= this.#large.begin(this.party, cut);
-  }
-
-  /** Something of the answer was taken. */
-  taken(): void {
-    if (this.#sending !== undefined) this.#large.taken(this.#sending);
-  }
-
-  /** Gives everything back; a second call has no effect. */
-  readonly release = (): void => {
-    this.#isReleased = true;
-    this.#size = 0;
-    this.#end();
-    this.#leave(this.#room);
-  };
-
-  #leave(room: number): void {
-    this.#room -= room;
-    this.#large.leave(this.party, room);
-  }
-
-  #end(): void {
-    if (this.#sending !== undefined) this.#large.end(this.#sending);
-    this.#sending = undefined;
-  }
 }
 
 export class LargeReads {
@@ -164,7 +84,7 @@ export class LargeReads {
   ): Promise<StoredActor | undefined> {
     const small = await this.#ifSmall(load, hold);
     if (small !== "large") return small;
-    const whole = () => this.#loads.run(hold?.party ?? "", load);
+    const whole = () => inTurn(this.#loads, load, hold);
     if (hold === undefined) return await whole();
     // It would be read in vain if there were no room for it afterwards.
     const known = hold.size === 0 ? this.#sizes.get(id) ?? 0 : 0;
@@ -200,7 +120,7 @@ export class LargeReads {
     sizeOf = sizeOfActor,
   ): Promise<StoredActor | undefined> {
     if (hold === undefined) return await load();
-    return await this.#readInRoom(() => this.#reads.run(hold.party, load), sizeOf, hold);
+    return await this.#readInRoom(() => inTurn(this.#reads, load, hold), sizeOf, hold);
   }
 
   /**
@@ -229,7 +149,7 @@ export class LargeReads {
     hold?: Hold,
   ): Promise<Page> {
     if (hold === undefined) return await load();
-    return await this.#readInRoom(() => this.#pages.run(hold.party, load), sizeOf, hold);
+    return await this.#readInRoom(() => inTurn(this.#pages, load, hold), sizeOf, hold);
   }
 
   async #readInRoom<Page>(
@@ -327,7 +247,10 @@ export class LargeReads {
     this.#room.leave(party, room);
   }
 
-  /** @param tooLate what it fails with in the end */
+  /**
+   * @param tooLate what it fails with in the end
+   * @throws {Problem} Canceled when its client is gone: those who are still there come sooner
+   */
   async #wait(
     size: number,
     hold: Hold,
@@ -335,18 +258,44 @@ export class LargeReads {
     patience = this.#patience,
   ): Promise<void> {
     const room = Math.min(size, this.#room.most);
+    const { gone } = hold;
+    if (gone?.aborted === true) throw clientGone();
     await new Promise<void>((resolve, reject) => {
-      const wait = this.#room.wait(hold.party, room, () => {
+      const end = () => {
         over();
+        gone?.removeEventListener("abort", leave);
+      };
+      const wait = this.#room.wait(hold.party, room, () => {
+        end();
         resolve();
       });
-      const over = patience.add(() => {
+      const giveUp = (problem: Problem) => {
+        end();
         this.#room.giveUp(wait);
-        reject(tooLate());
-      });
+        reject(problem);
+      };
+      const over = patience.add(() => giveUp(tooLate()));
+      const leave = () => giveUp(clientGone());
+      gone?.addEventListener("abort", leave);
       this.#cutStale();
     });
     hold.add(size, room);
+  }
+}
+
+/** Reads when there is a place for it. @throws {Problem} Canceled when the client is gone before */
+async function inTurn<T>(
+  places: FairLimiter,
+  read: () => Promise<T>,
+  hold: Hold | undefined,
+): Promise<T> {
+  const party = hold?.party ?? "";
+  if (!places.isFull(party)) return await places.run(party, read);
+  const gone = hold?.gone;
+  try {
+    return await places.run(party, read, gone);
+  } catch (error) {
+    throw gone?.aborted === true && error === gone.reason ? clientGone() : error;
   }
 }
 
@@ -357,6 +306,10 @@ function sizeOfActor(stored: StoredActor | undefined): number {
 /** One that comes without its nodes is loaded again: it takes its room then, all at once. */
 function sizeIfWhole(stored: StoredActor | undefined): number {
   return stored?.withoutNodes === true ? 0 : sizeOfActor(stored);
+}
+
+function clientGone(): Problem {
+  return new Problem(ProblemCode.Canceled, "the client is gone");
 }
 
 function tooManyReads(): Problem {

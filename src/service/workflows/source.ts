@@ -3,14 +3,16 @@ import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
 import type { ActorId, Change, LoadBounds, Store, StoredActor } from "../../store/port.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Version } from "../../store/version.ts";
-import { Hold, LargeReads, SMALL_READ } from "./large_reads.ts";
+import { Hold } from "./hold.ts";
+import { LargeReads, SMALL_READ } from "./large_reads.ts";
 
 export interface WorkflowSource {
   /**
    * What a request holds that is about to begin: nothing yet.
    * @param party its caller, who has a share of the room
+   * @param goneSignal see {@link Hold}
    */
-  newHold(party: string): Hold;
+  newHold(party: string, goneSignal?: () => AbortSignal): Hold;
   /** The same source for one request: what it finds has room until the hold is released. Outside of requests nothing is held. */
   heldBy(hold: Hold): WorkflowSource;
   /**
@@ -57,8 +59,8 @@ class Source implements WorkflowSource {
     return this.#shared.actors;
   }
 
-  newHold(party: string): Hold {
-    return new Hold(this.#shared.large, party);
+  newHold(party: string, goneSignal?: () => AbortSignal): Hold {
+    return new Hold(this.#shared.large, party, goneSignal);
   }
 
   heldBy(hold: Hold): WorkflowSource {

@@ -4,7 +4,7 @@
  * three quarters of the rest, and so on: whoever comes next finds some at once. One that has none is given whatever is free.
  * `FairLimiter` is the same for places.
  */
-import { Chain, type Link } from "../../base/chain.ts";
+import { Chain, type Link } from "../base/chain.ts";
 
 /** Room that one may have for each that is left. */
 const SHARE = 3;
