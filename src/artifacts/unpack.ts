@@ -20,6 +20,8 @@ const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 const MAX_TARGET_BYTES = 4_096;
 /** Most bytes of a zip that are read in one piece, as its directory is. */
 const MAX_ZIP_PIECE_BYTES = 64 * 1024 * 1024;
+/** Packed bytes of a zip that are unpacked together: to a thousand times as many, before any of these are written. */
+const ZIP_PIECE_BYTES = 16 * 1024;
 /** File type bits of a zip entry's mode. */
 const TYPE_BITS = 0o170000;
 const LINK_BITS = 0o120000;
@@ -79,7 +81,7 @@ async function* checked(
 
 /** Unpacks a zip. */
 export async function unpackZip(file: string, folder: string, budget: Budget): Promise<void> {
-  configure({ useWebWorkers: false });
+  configure({ useWebWorkers: false, chunkSize: ZIP_PIECE_BYTES });
   const tree = new UnpackedTree(folder, budget);
   const handle = await open(file);
   const { size } = await handle.stat();
