@@ -1,9 +1,5 @@
 /** What a worker has begun with its events and that has not ended. */
-import type { Clock } from "../../platform/clock.ts";
-import { Deadlines } from "../../platform/deadlines.ts";
-
-/** What takes longer no longer keeps its worker from taking other events, ms. */
-const SLOW_MS = 100;
+import type { Deadlines } from "../../platform/deadlines.ts";
 
 export class UnderWay {
   readonly #most: number;
@@ -13,10 +9,13 @@ export class UnderWay {
   /** Called when one has ended. */
   #look = (): void => {};
 
-  /** @param most how many may be under way */
-  constructor(most: number, clock: Pick<Clock, "after" | "monotonic">) {
+  /**
+   * @param most how many may be under way
+   * @param patience how long all of them are waited for
+   */
+  constructor(most: number, patience: Deadlines) {
     this.#most = most;
-    this.#patience = new Deadlines(clock, SLOW_MS);
+    this.#patience = patience;
   }
 
   /** How many more may begin. */

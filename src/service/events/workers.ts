@@ -4,6 +4,7 @@
  */
 import { type Actor, createActor, waitFor } from "xstate";
 import type { Clock } from "../../platform/clock.ts";
+import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
@@ -18,6 +19,8 @@ import { eventWorkerMachine } from "./worker_machine.ts";
 
 /** Events of one worker that are under way. */
 const MAX_BATCH = 64;
+/** An event that takes longer no longer keeps its worker from taking others. */
+const SLOW_MS = 100;
 /** How long a worker waits for events before it asks again. */
 const TAKE_WAIT_MS = 20_000;
 /** How long it waits for more events while it is at work. */
@@ -62,10 +65,12 @@ export class EventWorkers {
   readonly #claimed = new Map<string, Set<string>>();
   /** By namespace. */
   readonly #large = new FairLimiter(LARGE_AT_ONCE);
+  readonly #patience: Deadlines;
   #workers: Actor<typeof eventWorkerMachine>[] = [];
 
   constructor(deps: EventWorkersDeps, options: EventWorkersOptions) {
     this.#deps = deps;
+    this.#patience = new Deadlines(deps.clock, SLOW_MS);
     this.#options = options;
   }
 
@@ -121,7 +126,7 @@ export class EventWorkers {
     const claimed = this.#claimed.get(worker);
     const onOver = (id: string) => void claimed?.delete(id);
     const finished = new DeliveryWriter(this.#deps, onOver);
-    const underWay = new UnderWay(MAX_BATCH, this.#deps.clock);
+    const underWay = new UnderWay(MAX_BATCH, this.#patience);
     try {
       for (let batch = events; batch.length > 0 || !underWay.isEmpty;) {
         for (const event of batch) {
