@@ -2,6 +2,7 @@
  * How long archived workflows are kept, as `--archive-retention` says it: rules with `;` between them, of which the first
  * that fits a workflow counts. A rule is an age, after conditions: `phase=Failed 90d; namespace=dev 7d; 30d`.
  */
+import { errorText } from "../base/error_text.ts";
 import { invalid } from "../base/problem.ts";
 import { parseLabelSelector } from "../expr/selectors/label_selector.ts";
 import { END_PHASES } from "../spec/manifest.ts";
@@ -35,8 +36,7 @@ export function parseRetention(text: string): RetentionPolicy[] {
     try {
       return parseRule(rule);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw invalid(`retention rule ${JSON.stringify(rule)}: ${why}`);
+      throw invalid(`retention rule ${JSON.stringify(rule)}: ${errorText(error)}`);
     }
   });
 }

@@ -26,7 +26,7 @@ export function parseAddressRules(setting: string): AddressRules {
   for (const entry of setting.split(",").map((one) => one.trim().toLowerCase())) {
     if (entry === "") continue;
     if (ipaddr.isValidCIDR(entry)) ranges.push(ipaddr.parseCIDR(entry));
-    else if (ipaddr.isValid(entry)) ranges.push(...single(ipaddr.process(entry)));
+    else if (ipaddr.isValid(entry)) ranges.push(only(ipaddr.process(entry)));
     else if (entry === "*" || HOST.test(entry)) hosts.add(entry);
     else throw new Error(`"${entry}" is not an address, range such as 10.0.0.0/8, or host name`);
   }
@@ -56,8 +56,9 @@ function isPublic(address: Address): boolean {
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$/;
 
-function single(address: Address): [Address, number][] {
-  return [[address, address.kind() === "ipv4" ? 32 : 128]];
+/** The range that has this address alone. */
+function only(address: Address): [Address, number] {
+  return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
 /** The host of a URL without brackets and the dot at its end. */

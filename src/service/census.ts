@@ -4,9 +4,11 @@
  */
 import { ownerOf } from "../actors/replicas/rendezvous.ts";
 import type { Gauge, Labels, Metrics } from "../platform/metrics.ts";
+import { END_PHASES } from "../spec/manifest.ts";
 import type { Store } from "../store/port.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { queueBound } from "./events/intake.ts";
+import { countPhases, EVER } from "./workflows/counts.ts";
 
 /** The replica that should own this shard counts. */
 const SHARD = 0;
@@ -16,10 +18,6 @@ const REST = 50;
 /** How soon a replica that does not count looks whether it is to, ms. */
 const LOOK_MS = 3_000;
 
-const PHASES = ["Pending", "Running", "Succeeded", "Failed", "Error"];
-const ENDED = PHASES.slice(2);
-/** All times that there are. */
-const EVER = [-8.64e15, 8.64e15];
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -133,7 +131,7 @@ async function count(
   const depth = await store.events.depth();
   const oldest = await store.events.oldest();
   return {
-    workflows: await countPhases(store),
+    workflows: await countLive(store),
     ...await countWaiting(store, now),
     queueDepth: [[depth]],
     queueBound: [[queueBound({ host, settings })]],
@@ -141,17 +139,12 @@ async function count(
   };
 }
 
-async function countPhases({ query }: Store): Promise<Rows> {
-  const rows: Rows = [];
-  for (const phase of PHASES) {
-    const { counts: [number = 0] } = await query.count({ phase }, EVER);
-    // One that has not begun has no phase yet.
-    const { counts: [early = 0] } = phase === "Pending"
-      ? await query.count({ phase: "" }, EVER)
-      : { counts: [] };
-    rows.push([number + early, { phase }]);
-  }
-  return rows;
+async function countLive(store: Store): Promise<Rows> {
+  const { "": [early = 0] = [], ...counts } = await countPhases(store, EVER);
+  // One that has not begun has no phase yet.
+  return Object.entries(counts).map((
+    [phase, [number = 0]],
+  ) => [phase === "Pending" ? number + early : number, { phase }]);
 }
 
 /** From rollups, however many there are. While the archive is away, nothing. */
@@ -159,7 +152,7 @@ async function countArchived(history: ServiceDeps["history"]): Promise<Rows> {
   if (history === undefined || history.trouble() !== undefined) return [];
   try {
     const { phases } = await history.archive.createdCounts(EVER);
-    return ENDED.map((phase) => [phases[phase]?.[0] ?? 0, { phase }]);
+    return END_PHASES.map((phase) => [phases[phase]?.[0] ?? 0, { phase }]);
   } catch {
     return [];
   }

@@ -86,14 +86,13 @@ export function deliveryFor(
   return { type: "post-webhook", id, delivery: { id, subscription, order, change, at, data } };
 }
 
-const DEAD_PREFIX = "webhook/";
+/** What the ids of actors begin with that keep dead letters. */
+export const DEAD_LETTERS_PREFIX = "webhook/";
 
 /** The actor that keeps the dead letters of a subscription. */
 export function deadLettersId(namespace: string, name: string): ActorId {
-  return `${DEAD_PREFIX}${namespace}/${name}`;
+  return `${DEAD_LETTERS_PREFIX}${namespace}/${name}`;
 }
-
-export const DEAD_LETTERS_PREFIX = DEAD_PREFIX;
 
 /** Tells whether a value has the form of a delivery. */
 export function isDelivery(value: Json | undefined): value is WebhookDelivery & JsonObject {

@@ -8,6 +8,7 @@ import { CALLBACK_VERBS, type CallbackVerb } from "../../spec/callback.ts";
 import { checkCallback } from "../../service/callbacks/use.ts";
 import type { ServiceDeps } from "../../service/deps.ts";
 import type { RouteApp } from "../serve_route.ts";
+import { escapeHtml } from "./html.ts";
 
 /** The text of the only style that the pages may have; the header names it by its hash. */
 const STYLE = `
@@ -91,8 +92,4 @@ ${body}
 </html>
 `;
   return new Response(html, { status, headers: HEADERS });
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
 }

@@ -1,4 +1,5 @@
 /** The page of an artifact that is a folder. */
+import { escapeHtml } from "./html.ts";
 
 /** A page with links to the content of a folder. */
 export function folderPage(entries: readonly string[]): string {
@@ -8,9 +9,4 @@ export function folderPage(entries: readonly string[]): string {
     return item(`./${encodeURIComponent(bare)}${name.slice(bare.length)}`, escapeHtml(name));
   });
   return `<html><body><ul>\n${item("..", "..")}${links.join("")}</ul></body></html>\n`;
-}
-
-function escapeHtml(text: string): string {
-  const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-  return text.replace(/[&<>"]/g, (character) => escapes[character] ?? character);
 }

@@ -26,8 +26,8 @@ const MOST_EXAMINED = 10_000;
 const PAGE = 1_000;
 /** Phases of workflows, and "" for one that has none yet. */
 const PHASES = ["", "Pending", "Running", "Succeeded", "Failed", "Error"];
-/** All times that there are. */
-const EVER = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+/** All times that there are, epoch ms. */
+export const EVER = [-8.64e15, 8.64e15];
 
 /**
  * Counts the workflows that a list with the same request shows.
@@ -168,7 +168,11 @@ async function newest(
   return { entries, examined: next === undefined ? undefined : examined, isWithoutArchive };
 }
 
-async function countPhases({ query }: Store, bounds: readonly number[]): Promise<SpanCounts> {
+/** Counts the workflows of the store in each span, by phase; under "" those that have none yet. */
+export async function countPhases(
+  { query }: Pick<Store, "query">,
+  bounds: readonly number[],
+): Promise<SpanCounts> {
   const counts: SpanCounts = {};
   for (const phase of PHASES) counts[phase] = (await query.count({ phase }, bounds)).counts;
   return counts;
