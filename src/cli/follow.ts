@@ -52,8 +52,8 @@ export async function* reopened<T>(
       }
       if (!isEndless) return;
     } catch (error) {
-      const isRefused = error instanceof ClientError && error.status >= 400 && error.status < 500;
-      if (isRefused || !(error instanceof ClientError || error instanceof TypeError)) throw error;
+      const isTrouble = error instanceof ClientError && (error.status === 0 || error.status >= 500);
+      if (!isTrouble) throw error;
       say(`${error.message}; trying again`);
     }
     await new Promise((resolve) => setTimeout(resolve, pause));

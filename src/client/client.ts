@@ -2,7 +2,7 @@
 import type { Json } from "../base/json.ts";
 import type { MinimalAnswer } from "./answer.ts";
 import { OPERATIONS, type Operations } from "./operations.ts";
-import { type ClientOptions, frames, readAnswer, send } from "./transport.ts";
+import { type ClientOptions, frames, read, readAnswer, send } from "./transport.ts";
 
 type OfKind<K extends "unary" | "stream" | "download" | "upload"> = {
   [O in keyof Operations]: Operations[O]["kind"] extends K ? O : never;
@@ -83,11 +83,11 @@ export function createClient(options: ClientOptions): Client {
     },
     async *stream(operation, input) {
       const response = await request(operation, input as AnyInput);
-      for await (const frame of frames(response)) yield frame as never;
+      for await (const frame of frames(options, response)) yield frame as never;
     },
     async download(operation, input) {
       const response = await request(operation, input as AnyInput);
-      return new Uint8Array(await response.arrayBuffer());
+      return new Uint8Array(await read(options, () => response.arrayBuffer()));
     },
     async upload(operation, input, { name, content }) {
       const form = new FormData();

@@ -37,6 +37,46 @@ test("an answer that breaks off says so, as a server that is gone does", async (
   });
 });
 
+/** A text, and then the end of the connection. */
+function cutOff(text: string): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+    pull: (controller) => controller.error(new TypeError("terminated")),
+  });
+  return new Response(body);
+}
+
+const BROKEN_OFF = {
+  name: "ClientError",
+  status: 0,
+  message: "The answer of http://s.example broke off: terminated",
+};
+
+test("a stream and a file that break off say so, too", async () => {
+  const fetch = () => Promise.resolve(cutOff('{"result":{"type":"ADDED"}}\n{'));
+  const client = createClient({ server: "http://s.example", fetch });
+  const seen: unknown[] = [];
+  await expect((async () => {
+    const input = { params: { namespace: "a" } };
+    for await (const one of client.stream("WorkflowService_WatchWorkflows", input)) seen.push(one);
+  })()).rejects.toMatchObject(BROKEN_OFF);
+  expect(seen).toEqual([{ type: "ADDED" }]);
+  const file = { uid: "u", nodeId: "n", artifactName: "a" };
+  await expect(client.download("ArtifactService_GetOutputArtifactByUID", { params: file }))
+    .rejects.toMatchObject(BROKEN_OFF);
+});
+
+test("a page in the place of a stream is not taken for one", async () => {
+  const fetch = () => Promise.resolve(new Response("<html>\nlogin\n</html>\n"));
+  const client = createClient({ server: "http://s.example", fetch });
+  const lines = client.stream("WorkflowService_WatchWorkflows", { params: { namespace: "a" } });
+  await expect(lines[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    name: "ClientError",
+    status: 200,
+    message: expect.stringMatching(/^http:\/\/s.example does not answer as Sluice does/),
+  });
+});
+
 test("a stream that ends in the middle of a frame has broken off, so that it can be opened again", async () => {
   const text = '{"result":{"type":"ADDED"}}\n{"result":{"ty';
   const fetch = () => Promise.resolve(new Response(text));

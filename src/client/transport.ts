@@ -69,7 +69,8 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
     throw new ClientError(`Cannot reach ${options.server}: ${reason(error)}`, 0);
   }
   if (!response.ok) {
-    const text = await response.text();
+    // What the status says counts although the rest is lost.
+    const text = await response.text().catch(() => "");
     throw new ClientError(
       messageOf(text) ?? `${options.server} answers ${response.status} ${response.statusText}: ` +
           shownText(response, text),
@@ -83,22 +84,35 @@ export async function send(options: ClientOptions, outgoing: Outgoing): Promise<
 }
 
 /** The JSON of an answer; an empty one is an empty object. @throws {ClientError} when it breaks off, or is none of Sluice's */
-export async function readAnswer({ server }: ClientOptions, response: Response): Promise<unknown> {
-  let text: string;
-  try {
-    text = await response.text();
-  } catch (error) {
-    if (error instanceof Error && error.name === "AbortError") throw error;
-    throw new ClientError(`The answer of ${server} broke off: ${reason(error)}`, 0);
-  }
+export async function readAnswer(options: ClientOptions, response: Response): Promise<unknown> {
+  const text = await read(options, () => response.text());
   if (text === "") return {};
   const answer = parsedJson(text);
-  if (typeof answer === "object" && answer !== null) return answer;
-  // Such as the login page of a proxy, or another program at this port.
+  return typeof answer === "object" && answer !== null ? answer : refused(options, response, text);
+}
+
+/** For what is no answer of a server: the login page of a proxy, or another program at this port. */
+function refused({ server }: ClientOptions, response: Response, text: string): never {
   throw new ClientError(
     `${server} does not answer as Sluice does: ${shownText(response, text)}`,
     response.status,
   );
+}
+
+/** What reading gives. @throws {ClientError} when the answer breaks off */
+export async function read<T>(options: ClientOptions, reading: () => Promise<T>): Promise<T> {
+  try {
+    return await reading();
+  } catch (error) {
+    throw brokenOff(options, error);
+  }
+}
+
+/** What a reader is told; one that has ended the answer itself hears just that. */
+function brokenOff({ server }: ClientOptions, error: unknown): unknown {
+  if (error instanceof ClientError) return error;
+  if (error instanceof Error && error.name === "AbortError") return error;
+  return new ClientError(`The answer of ${server} broke off: ${reason(error)}`, 0);
 }
 
 /** The beginning of an answer that is no JSON, on one line. */
@@ -119,30 +133,42 @@ function parsedJson(text: string): unknown {
 /** A warning for people, in the form that Kubernetes has. */
 const WARNING = /299 \S+ "([^"]*)"/g;
 
-/** The `result` of each frame of a stream. @throws {ClientError} when the stream ends with an error */
-export async function* frames(response: Response): AsyncIterable<unknown> {
+/** The `result` of each frame of a stream. @throws {ClientError} when the stream ends with an error, or breaks off */
+export async function* frames(
+  options: ClientOptions,
+  response: Response,
+): AsyncIterable<unknown> {
   if (response.body === null) return;
   const lines = new TextLines();
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    for (const line of lines.add(chunk)) if (line.trim() !== "") yield frame(line);
+  try {
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      for (const line of lines.add(chunk)) {
+        if (line.trim() !== "") {
+          yield resultOf(parsedJson(line) ?? refused(options, response, line));
+        }
+      }
+    }
+  } catch (error) {
+    throw brokenOff(options, error);
   }
   const { rest } = lines;
   if (rest.trim() === "") return;
+  const last = parsedJson(rest);
   // A proxy that ends a stream properly may do so in the middle of a frame.
-  if (rest.startsWith("{") && parsedJson(rest) === undefined) {
+  if (last === undefined && rest.startsWith("{")) {
     throw new ClientError("The stream broke off in the middle of a frame", 0);
   }
-  yield frame(rest);
+  yield resultOf(last ?? refused(options, response, rest));
 }
 
-function frame(line: string): unknown {
-  const message: unknown = JSON.parse(line);
-  if (!isJsonObject(message)) return {};
-  if (isJsonObject(message["error"])) {
-    const { message: text, http_code: status } = message["error"];
+/** @throws {ClientError} for a frame with an error */
+function resultOf(frame: unknown): unknown {
+  if (!isJsonObject(frame)) return {};
+  if (isJsonObject(frame["error"])) {
+    const { message: text, http_code: status } = frame["error"];
     throw new ClientError(String(text), typeof status === "number" ? status : 500);
   }
-  return message["result"] ?? {};
+  return frame["result"] ?? {};
 }
 
 function messageOf(text: string): string | undefined {
