@@ -149,7 +149,6 @@ export function streamResponse(
         if (first !== undefined) controller.enqueue(first);
       } catch (error) {
         if (ended) return;
-        // It may not be the source that has failed.
         stop();
         options.onError(error);
         const json = writeJson(problemFrame(asProblem(error)));

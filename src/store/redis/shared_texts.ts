@@ -33,7 +33,7 @@ export class SharedTexts {
   /** References by text, and texts by reference. */
   readonly #refs = new BoundedCache<string, string>(MAX_KNOWN);
   readonly #texts = new BoundedCache<string, string>(MAX_KNOWN);
-  /** Texts that are being read. */
+  /** Texts that are being read, by their keys: another shard may have one that this shard has no more. */
   readonly #reads = new Map<string, Promise<string | undefined>>();
 
   constructor(link: RedisLink) {
@@ -75,15 +75,15 @@ export class SharedTexts {
   }
 
   #find(base: string, ref: string): string | Promise<string | undefined> {
-    const known = this.#texts.get(ref) ?? this.#reads.get(ref);
+    const key = `${base}${SHARD_KEY.shared}${ref}`;
+    const known = this.#texts.get(ref) ?? this.#reads.get(key);
     if (known !== undefined) return known;
-    const reading = this.#read(base, ref).finally(() => this.#reads.delete(ref));
-    this.#reads.set(ref, reading);
+    const reading = this.#read(key, ref).finally(() => this.#reads.delete(key));
+    this.#reads.set(key, reading);
     return reading;
   }
 
-  async #read(base: string, ref: string): Promise<string | undefined> {
-    const key = `${base}${SHARD_KEY.shared}${ref}`;
+  async #read(key: string, ref: string): Promise<string | undefined> {
     const text = await this.#link.sendWhereWritten(key, ["HGET", key, "t"]);
     if (typeof text !== "string") return undefined;
     this.#note(ref, text);
