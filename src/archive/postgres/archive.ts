@@ -93,6 +93,9 @@ class Adapter implements PostgresArchive {
   #ready: Promise<Ready> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #looking: Promise<void> = Promise.resolve();
+  /** Set while this replica looks after the rows of the reference and the database answers. */
+  #led: Fill | undefined;
+  #isClosing = false;
 
   constructor(options: PostgresArchiveOptions) {
     this.#connections = new Connections(options);
@@ -346,10 +349,10 @@ class Adapter implements PostgresArchive {
     clearTimeout(this.#timer);
     this.#isClosing = true;
     await this.#looking;
+    // So that another replica looks after the rows at once.
+    await this.#led?.resign().catch(() => {});
     await this.#connections.close();
   }
-
-  #isClosing = false;
 
   async fill(): Promise<void> {
     const { fill } = await this.#prepared();
@@ -362,7 +365,10 @@ class Adapter implements PostgresArchive {
   #lookAgain(ms: number): void {
     if (this.#isClosing) return;
     this.#timer = setTimeout(() => {
-      this.#looking = this.#look().catch(() => LOOKING_MS).then((pause) => this.#lookAgain(pause));
+      this.#looking = this.#look().catch(() => {
+        this.#led = undefined;
+        return LOOKING_MS;
+      }).then((pause) => this.#lookAgain(pause));
     }, ms);
     // A program that has ended does not wait for it.
     if (typeof this.#timer === "object") this.#timer.unref();
@@ -371,15 +377,14 @@ class Adapter implements PostgresArchive {
   /** Looks after the rows of the reference for a moment. @returns how long to pause, ms */
   async #look(): Promise<number> {
     const { fill } = await this.#prepared();
-    if (!await fill.leads()) return LOOKING_MS;
+    this.#led = await fill.leads() ? fill : undefined;
+    if (this.#led === undefined) return LOOKING_MS;
     const before = await fill.rounds();
     await fill.recent();
     for (let steps = 0; steps < 10 && !this.#isClosing; steps++) {
       if (await fill.sweep() || before > 0) break;
     }
-    const rounds = await fill.rounds();
-    if (this.#isClosing) await fill.resign();
-    return rounds === 0 ? FILLING_MS : LOOKING_MS;
+    return await fill.rounds() === 0 ? FILLING_MS : LOOKING_MS;
   }
 }
 
