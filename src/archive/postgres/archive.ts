@@ -29,6 +29,7 @@ import {
   positionOf,
 } from "../query.ts";
 import { unavailable } from "../../base/problem.ts";
+import { systemClock } from "../../platform/clock.ts";
 import { type ConnectionOptions, Connections } from "./connection.ts";
 import { createdCounts, dayCounts } from "./counts.ts";
 import { Fill } from "./fill.ts";
@@ -91,7 +92,7 @@ class Adapter implements PostgresArchive {
   readonly #owner: Owner;
   readonly #indexedParameters: ReadonlySet<string>;
   #ready: Promise<Ready> | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #cancelLook: () => void = () => {};
   #looking: Promise<void> = Promise.resolve();
   /** Set while this replica looks after the rows of the reference and the database answers. */
   #led: Fill | undefined;
@@ -346,7 +347,7 @@ class Adapter implements PostgresArchive {
 
   async close(): Promise<void> {
     if (this.#connections.isClosed) return;
-    clearTimeout(this.#timer);
+    this.#cancelLook();
     this.#isClosing = true;
     await this.#looking;
     // So that another replica looks after the rows at once.
@@ -364,14 +365,13 @@ class Adapter implements PostgresArchive {
 
   #lookAgain(ms: number): void {
     if (this.#isClosing) return;
-    this.#timer = setTimeout(() => {
+    // A program that has ended does not wait for it.
+    this.#cancelLook = systemClock.after(ms, () => {
       this.#looking = this.#look().catch(() => {
         this.#led = undefined;
         return LOOKING_MS;
       }).then((pause) => this.#lookAgain(pause));
-    }, ms);
-    // A program that has ended does not wait for it.
-    if (typeof this.#timer === "object") this.#timer.unref();
+    }, true);
   }
 
   /** Looks after the rows of the reference for a moment. @returns how long to pause, ms */
