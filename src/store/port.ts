@@ -298,7 +298,11 @@ export interface ListQuery extends EntryFilter {
  * come twice.
  */
 export interface ListPage {
-  items: (StoredActor & { index: IndexEntry })[];
+  items: (StoredActor & {
+    index: IndexEntry;
+    /** The token that continues after it, where its place does not tell. */
+    continue?: string;
+  })[];
   continue?: string;
   remaining?: number;
   /** The archive did not answer, so finished workflows are missing. */

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MemoryArchive } from "../../../test/support/memory_archive.ts";
-import { shardOf, workflowActorId } from "../../actors/actor_ids.ts";
+import { archivedActorId, shardOf, workflowActorId } from "../../actors/actor_ids.ts";
 import { unavailable } from "../../base/problem.ts";
 import { takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import type { Workflow } from "../../spec/manifest.ts";
-import { STANDARD_NAMING } from "../../spec/naming.ts";
+import { archivingStatusLabel, PERSISTED, STANDARD_NAMING } from "../../spec/naming.ts";
 import { matchesEntry } from "../../store/list_query.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
-import type { ActorChange, ListQuery, Store } from "../../store/port.ts";
+import type { ActorChange, ActorId, ListPage, ListQuery, Store } from "../../store/port.ts";
 import { archivedSteps } from "./archived_form.ts";
 import { withArchive } from "./whole_store.ts";
 import { runToEnd } from "../../base/steps.ts";
@@ -31,12 +31,27 @@ interface Made {
   second: number;
   phase: "Succeeded" | "Failed";
   team: string;
+  /** It is only in the archive, which may still be the store. */
+  isDeleted?: boolean;
 }
 
-function objectOf({ uid, name, second, phase, team }: Made): Workflow {
+function idOf({ name, uid, isDeleted }: Made): ActorId {
+  return isDeleted === true ? archivedActorId("n", name, uid) : workflowActorId("n", name);
+}
+
+function objectOf({ uid, name, second, phase, team, isDeleted }: Made): Workflow {
   const at = new Date(NOON + second * 1_000).toISOString().replace(".000", "");
   return {
-    metadata: { name, namespace: "n", uid, creationTimestamp: at, labels: { team } },
+    metadata: {
+      name,
+      namespace: "n",
+      uid,
+      creationTimestamp: at,
+      labels: {
+        team,
+        ...(isDeleted && { [archivingStatusLabel(STANDARD_NAMING)]: PERSISTED }),
+      },
+    },
     spec: { entrypoint: "m", arguments: {}, templates: [{ name: "m", suspend: {} }] },
     status: { phase, startedAt: at, finishedAt: at },
   };
@@ -57,20 +72,19 @@ class Moving {
   async make(made: Made): Promise<void> {
     const { put, index } = takeChanges(createWorkflow(objectOf(made), ENV));
     if (index === undefined) throw new Error("a new workflow has no entry");
-    await this.#commit({ id: workflowActorId("n", made.name), put, drop: [], index });
+    await this.#commit({ id: idOf(made), put, drop: [], index });
   }
 
   /** Writes it to the archive. */
-  async write({ name }: Made): Promise<void> {
-    const id = workflowActorId("n", name);
+  async write(made: Made): Promise<void> {
+    const id = idOf(made);
     const stored = await this.live.shards.loadActor(shardOf(id, 1), id);
     const row = stored && runToEnd(archivedSteps(stored, OPTIONS)).row;
     if (row !== undefined) await this.archive.put([row]);
   }
 
-  leave({ name }: Made): Promise<void> {
-    const id = workflowActorId("n", name);
-    return this.#commit({ id, put: {}, drop: [], remove: true, silent: true });
+  leave(made: Made): Promise<void> {
+    return this.#commit({ id: idOf(made), put: {}, drop: [], remove: true, silent: true });
   }
 
   async #commit(change: ActorChange): Promise<void> {
@@ -181,6 +195,30 @@ function nameOf(all: readonly Made[], uid: string): string | undefined {
 
 const ONE: Made = { uid: "u1", name: "one", second: 0, phase: "Failed", team: "x" };
 const TWO: Made = { uid: "u2", name: "two", second: 1, phase: "Failed", team: "x" };
+
+test("a deleted workflow that moves between two pages is shown once, and the token after each item goes on there", async () => {
+  const moving = new Moving();
+  await moving.open();
+  const all = [3, 2, 1].map((second) => ({ ...ONE, uid: `u${second}`, second, isDeleted: true }));
+  for (const made of all) await moving.make(made);
+  const page = (token: string | undefined) =>
+    moving.whole.query.list({
+      kind: "wf",
+      limit: 2,
+      ...(token !== undefined && { continue: token }),
+    });
+  const uids = ({ items }: ListPage) => items.map(({ index }) => index.uid);
+  const first = await page(undefined);
+  expect(uids(first)).toEqual(["u3", "u2"]);
+  for (const made of all) {
+    await moving.write(made);
+    await moving.leave(made);
+  }
+  expect(uids(await page(first.continue))).toEqual(["u1"]);
+  const again = await page(undefined);
+  expect(uids(again)).toEqual(["u3", "u2"]);
+  expect(uids(await page(again.items[0]?.continue))).toEqual(["u2", "u1"]);
+});
 
 test("a workflow that is in the store again is shown as it is there, or not at all", async () => {
   const moving = new Moving();

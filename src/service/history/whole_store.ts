@@ -174,6 +174,9 @@ class OneList {
     const turns = new Turns();
     const maxSize = query.maxSize ?? MAX_SIZE;
     const known = new Set(live.items.map(({ at }) => at.uid));
+    // A deleted one has an earlier place in the store than here. If it was shown last and has moved since, it comes again.
+    const [, moved] = wanted.after?.place.split("@") ?? [];
+    if (moved !== undefined) known.add(moved);
     let size = 0;
     for (let after = wanted.after;;) {
       const limit = Math.min(query.limit || (query.maxScan ?? PORTION), 1_000);
@@ -188,7 +191,7 @@ class OneList {
         const item = shown[index] === "archived"
           ? storedOf(row, this.#options.naming)
           : shown[index] as Item | undefined;
-        if (item !== undefined) items.push({ at: positionOf(row), item });
+        if (item !== undefined) items.push(placed(item, positionOf(row)));
         size += row.object.length;
         await turns.pause();
       }
@@ -228,11 +231,16 @@ function positionOf({ createdAt, namespace, name, uid }: ArchivedWorkflow): Arch
   return { createdAt, place: `${namespace}/${name}`, uid };
 }
 
+/** An item with its place, also in the form of a token: the id of one that was deleted does not tell it. */
+function placed(item: Item, at: ArchivePosition): Placed<Item> {
+  return { at, item: { ...item, continue: tokenAfter(at) } };
+}
+
 /** A page of the store, without what an earlier page has shown. */
 function sourceOf(page: ListPage, after: ArchivePosition | undefined): Source<Item> {
   const items = page.items.map((item) => {
     const { createdAt, uid } = item.index;
-    return { at: { createdAt, place: item.id.slice(3), uid }, item };
+    return placed(item, { createdAt, place: item.id.slice(3), uid });
   });
   const end = parseContinue(page.continue);
   return {

@@ -34,14 +34,13 @@ import { parseContinueToken, tokenAfter } from "./continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid } from "./reads.ts";
 import {
-  namedPage,
-  pageFrom,
   reducedWorkflow,
   remainingOf,
   type WorkflowListRequest,
   type WorkflowPage,
   workflowQuery,
 } from "./list.ts";
+import { listOf, listOfName, pageFrom } from "./pages.ts";
 import { resubmitFrom, type ResubmitRequest } from "./resubmit.ts";
 import { isDeleted } from "../history/archived_form.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
@@ -91,8 +90,8 @@ export async function listArchived(
   // Of one name there are the one that still exists and all deleted ones, newest first. No limit applies.
   const page =
     await (name !== undefined
-      ? namedPage(deps, start, { ...rows, limit: 0 }, name)
-      : pageFrom(deps, start, {
+      ? pageFrom(listOfName(deps, name), start, { ...rows, limit: 0 })
+      : pageFrom(listOf(deps), start, {
         ...rows,
         count: showRemaining,
         ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),

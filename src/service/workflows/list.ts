@@ -7,13 +7,14 @@ import { parseWorkflowFieldSelector } from "../../expr/selectors/workflow_field_
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { Turns } from "../../platform/turns.ts";
-import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import { continueAfter, type ListPosition, placeOf, sizeOfParts } from "../../store/list_query.ts";
+import type { Workflow } from "../../spec/manifest.ts";
+import { sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
 import { type PageStart, parseContinueToken, tokenAfter } from "./continue_token.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
+import { cursorAfter, listOf, listOfName, pageFrom } from "./pages.ts";
 import { workflowSteps } from "./stored_workflow.ts";
 
 export interface WorkflowListRequest {
@@ -62,8 +63,6 @@ const MAX_SCAN = 5_000;
 const MAX_READ = 1_000;
 const MIN_READ = 100;
 const NO_OFFSET: PageStart = { offset: 0 };
-/** Most items that an offset skips. */
-const MAX_SKIP = 1_000_000;
 
 /** Lists workflows, unfinished ones first. */
 export async function listWorkflows(
@@ -81,11 +80,10 @@ export async function listWorkflows(
   if (parameter !== undefined) query.parameter = parameter;
   if (isWanted !== undefined && limit > 0) query.limit = Math.max(limit, MIN_READ);
   const first = bounded({ ...query, count: showRemaining });
-  // Deleted ones have another name in the store.
-  const isNamed = deps.settings.archive && query.name?.match === "exact";
-  const load = () =>
-    isNamed ? namedPage(deps, from, first, query.name?.value ?? "") : pageFrom(deps, from, first);
-  let page = await deps.workflows.page(load, sizeOfPage);
+  const list = deps.settings.archive && query.name?.match === "exact"
+    ? listOfName(deps, query.name.value)
+    : listOf(deps);
+  let page = await deps.workflows.page(() => pageFrom(list, from, first), sizeOfPage);
   const { version } = page;
   let { isWithoutArchive } = page;
   const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
@@ -97,15 +95,13 @@ export async function listWorkflows(
   ) {
     if (page.continue === undefined || read >= MAX_READ) break;
     const next = { ...bounded(query), continue: page.continue };
-    page = await deps.workflows.page(() => deps.store.query.list(next), sizeOfPage);
+    page = await deps.workflows.page(() => list(next), sizeOfPage);
     isWithoutArchive ??= page.isWithoutArchive;
     for (const item of await shownItems(deps, page, how)) items.push(item);
   }
   const shown = limit > 0 ? items.slice(0, limit) : items;
   const last = shown.at(-1);
-  const next = shown.length < items.length && last !== undefined
-    ? continueAfter(last.position)
-    : page.continue;
+  const next = shown.length < items.length && last !== undefined ? last.next : page.continue;
   // As in the reference, who sends an offset learns only on request that there is more after a full page.
   const isLast = from.offset > 0 && limit > 0 && shown.length === limit && !showRemaining;
   return {
@@ -141,7 +137,8 @@ function inOrder(items: Workflow[], { waiting }: WorkflowListRequest): Workflow[
 
 interface ShownItem {
   workflow: Workflow;
-  position: ListPosition;
+  /** The cursor that continues after it. */
+  next: string;
 }
 
 /** The items of a page as they are shown. */
@@ -159,7 +156,7 @@ async function shownItems(
     if (isWanted?.(workflow) !== false) {
       items.push({
         workflow: isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow,
-        position: { createdAt: placeOf(item.index, query), id: item.id },
+        next: cursorAfter(item, query),
       });
     }
     // While a list has thousands of items, others get their turn.
@@ -262,59 +259,6 @@ function parseBound(text: string | undefined): number | undefined {
 function bounded(query: ListQuery): ListQuery {
   const sized = { ...query, maxSize: MAX_PAGE_SIZE };
   return query.limit > 0 ? { ...sized, maxScan: MAX_SCAN } : sized;
-}
-
-/**
- * One page of the store. The items before a foreign client's offset are skipped without being loaded.
- * @param query with the bounds of one page
- */
-export async function pageFrom(
-  { store }: Pick<ServiceDeps, "store">,
-  { cursor, offset }: PageStart,
-  query: ListQuery,
-): Promise<ListPage> {
-  if (cursor !== undefined) return await store.query.list({ ...query, continue: cursor });
-  if (offset === 0) return await store.query.list(query);
-  const { maxScan: _scan, ...whole } = query;
-  const { maxSize: _size, ...all } = whole;
-  const skipped = await store.query.list({
-    ...all,
-    limit: Math.min(offset, MAX_SKIP),
-    parts: [],
-  });
-  if (skipped.continue === undefined) return { items: [], version: skipped.version, remaining: 0 };
-  return await store.query.list({ ...whole, continue: skipped.continue });
-}
-
-/**
- * One page of the workflows of a name: the one that still exists, then those that only the archive has, newest first. Only
- * the latter have pages.
- */
-export async function namedPage(
-  { store }: Pick<ServiceDeps, "store">,
-  { cursor, offset }: PageStart,
-  { name: _name, ...query }: ListQuery,
-  name: string,
-): Promise<ListPage> {
-  const live = cursor === undefined
-    ? await store.query.list({ ...query, name: { value: name, match: "exact" } })
-    : undefined;
-  const deleted = await store.query.list({
-    ...query,
-    labels: [
-      ...query.labels ?? [],
-      { key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] },
-    ],
-    ...defined({ continue: cursor }),
-  });
-  return {
-    ...deleted,
-    ...defined({
-      version: live?.version,
-      isWithoutArchive: live?.isWithoutArchive ?? deleted.isWithoutArchive,
-    }),
-    items: [...live?.items ?? [], ...deleted.items].slice(offset),
-  };
 }
 
 /** Unfinished workflows by creation, then finished ones by their end; newest first. */

@@ -272,7 +272,7 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
       code: 5,
       message: "Not Found",
     }]);
-    const page = await send("/workflows/nope", { headers: { accept: "text/html,*/*" } });
+    const page = await send("/nothing/nope", { headers: { accept: "text/html,*/*" } });
     expect(page.status).toBe(404);
     expect(await page.text()).toContain('<a class="brand" href="../">');
     const api = await send("/api/v1/nope", { headers: { accept: "text/html,*/*" } });

@@ -83,6 +83,52 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
   const names = (list: { items: { metadata: { name: string } }[] | null }) =>
     (list.items ?? []).map(({ metadata }) => metadata.name);
 
+  test("pages of a name or a parameter neither skip nor repeat workflows that exist or were deleted", async () => {
+    const make = async (namespace: string, template: object): Promise<string> => {
+      const { metadata } = await call("POST", `/workflows/${namespace}`, {
+        workflow: {
+          metadata: { name: "namesake" },
+          spec: {
+            entrypoint: "main",
+            arguments: { parameters: [{ name: "same", value: "yes" }] },
+            templates: [{ name: "main", ...template }],
+          },
+        },
+      });
+      return metadata.uid;
+    };
+    const all: string[] = [];
+    for (const namespace of ["one", "two", "one"]) {
+      const uid = await make(namespace, { container: { image: "x", command: ["true"] } });
+      const isKept = async () => (await call("GET", `/archived-workflows/${uid}`)).metadata;
+      await until(isKept);
+      await call("DELETE", `/workflows/${namespace}/namesake`);
+      await until(isKept);
+      all.push(uid);
+    }
+    for (const namespace of ["three", "one", "two"]) {
+      all.push(await make(namespace, { suspend: {} }));
+    }
+    for (
+      const filter of ["listOptions.fieldSelector=metadata.name=namesake", "parameter=same=yes"]
+    ) {
+      for (const limit of [1, 2, 3, 4]) {
+        const seen: string[] = [];
+        for (let token: string | undefined = ""; token !== undefined && seen.length < 99;) {
+          const path = `/workflows/?${filter}&listOptions.limit=${limit}`;
+          const { items, metadata } = await call("GET", `${path}&listOptions.continue=${token}`);
+          for (const one of items ?? []) seen.push(one.metadata.uid);
+          token = metadata.continue;
+        }
+        expect(seen.toSorted()).toEqual(all.toSorted());
+      }
+    }
+    const whole = `/workflows/?listOptions.fieldSelector=metadata.name=namesake`;
+    const skipped = await call("GET", `${whole}&listOptions.limit=3&listOptions.continue=2`);
+    expect(names(skipped).length).toBe(3);
+    expect(skipped.metadata.continue).toBeUndefined();
+  });
+
   test("a deleted workflow is found by name and uid, listed in rows, and comes back by a retry", async () => {
     const uid = await finished("first", "false");
     const selected = "listOptions.fieldSelector=metadata.name=first";
