@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { continueToken } from "../src/service/workflows/continue_token.ts";
+import { continueToken } from "../src/service/continue_token.ts";
 import { comparePositions, continueAfter } from "../src/store/list_query.ts";
 import type { Store } from "../src/store/port.ts";
 import { openRedisStore } from "../src/store/redis/store.ts";

@@ -30,7 +30,7 @@ import {
   deleteReturned,
   isArchivedOnly,
 } from "../history/archived_source.ts";
-import { parseContinueToken, tokenAfter } from "./continue_token.ts";
+import { parseContinueToken, tokenAfter } from "../continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
 import { findDeletedWorkflow, findWorkflowByUid } from "./reads.ts";
 import {

@@ -11,7 +11,7 @@ import type { Workflow } from "../../spec/manifest.ts";
 import { sizeOfParts } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireWorkflowList } from "../access.ts";
-import { type PageStart, parseContinueToken, tokenAfter } from "./continue_token.ts";
+import { type PageStart, parseContinueToken, tokenAfter } from "../continue_token.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { cursorAfter, listOf, listOfName, pageFrom } from "./pages.ts";

@@ -4,7 +4,7 @@ import { ARCHIVED_NAME_LABEL } from "../../spec/manifest.ts";
 import { continueAfter, placeOf } from "../../store/list_query.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import type { ServiceDeps } from "../deps.ts";
-import type { PageStart } from "./continue_token.ts";
+import type { PageStart } from "../continue_token.ts";
 
 /** Gives a page of a list. */
 export type List = (query: ListQuery) => Promise<ListPage>;

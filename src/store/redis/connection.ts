@@ -2,6 +2,7 @@
  * Connections to one server, to the master that sentinels name, or to a cluster. They reconnect by themselves, with
  * growing pauses between attempts; meanwhile commands are refused at once.
  */
+import type { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
 import { createClient, createCluster, createSentinel } from "redis";
 import { defined } from "../../base/defined.ts";
@@ -121,7 +122,7 @@ async function opened(
 const REFUSED_MS = 1_000;
 
 /** Fails a while after the first error of a client, so that whoever waits for it soon learns why it does not come. */
-function refused(client: ReturnType<typeof createClient>): Promise<never> {
+function refused(client: Pick<EventEmitter, "once">): Promise<never> {
   return new Promise((_, reject) => {
     client.once("error", (error: unknown) => {
       systemClock.after(REFUSED_MS, () => reject(error), true);

@@ -1,7 +1,7 @@
 /** Selectors of labels, of fields and of nodes, conditions of resources, and times, quantities and cron schedules. */
 import fc from "fast-check";
 import { Problem } from "../../../src/base/problem.ts";
-import { conditionHolds } from "../../../src/executors/resource/condition.ts";
+import { verdictOn } from "../../../src/executors/resource/condition.ts";
 import { parseFieldSelector } from "../../../src/expr/selectors/field_selector.ts";
 import { matchesLabels, parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
 import { matchesNode } from "../../../src/expr/selectors/node_field_selector.ts";
@@ -58,7 +58,8 @@ const READERS = {
     parseWorkflowFieldSelector(text);
   },
   condition(text: string) {
-    conditionHolds(text, { status: { n: 3, conditions: [{ type: "Ready" }] } }, true);
+    const conditions = { success: parseLabelSelector(text), failure: [] };
+    verdictOn({ status: { n: 3, conditions: [{ type: "Ready" }] } }, conditions);
   },
 };
 

@@ -136,8 +136,8 @@ describe("a wait", () => {
     const items = [10, 2, 0, 1].map((at) => ({
       id: `h${(at * 7) % 11}`,
       displayName: `each(${at}:${at})`,
-      type: "Suspend",
-      phase: "Running",
+      type: "Suspend" as const,
+      phase: "Running" as const,
     }));
     const workflow = workflowOf("Running", [
       { id: "w", type: "Steps", phase: "Running", children: items.map(({ id }) => id) },

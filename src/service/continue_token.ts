@@ -2,7 +2,7 @@
  * Continue tokens of workflow lists. Clients of the reference expect a decimal number, and some calculate with it. So small
  * numbers are offsets, as in the reference; our own tokens are the stable cursor of the store, written as a large decimal.
  */
-import { invalid } from "../../base/problem.ts";
+import { invalid } from "../base/problem.ts";
 
 /** Where a page begins: after a cursor of the store, or after a number of items. */
 export type PageStart = { cursor?: string; offset: number };
