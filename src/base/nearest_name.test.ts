@@ -23,6 +23,8 @@ test.each([
   ["msg", undefined],
   ["mesage", "message"],
   ["massage", "message"],
+  ["phaes", "phase"],
+  ["nmae", "name"],
   ["messages", "message"],
   ["phases", "phase"],
   ["outputParameter", "outputParameters"],

@@ -31,16 +31,20 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[-_.]/g, "");
 }
 
-/** How many letters must be inserted, removed or replaced to make one text of the other. */
+/** How many letters must be inserted, removed, replaced, or swapped with the next, to make one text of the other. */
 function editDistance(a: string, b: string): number {
+  let beforeThat: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const replaced = (above[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+      const isSwap = row > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = isSwap ? (beforeThat[column - 2] ?? 0) + 1 : Infinity;
+      const added = (current[column - 1] ?? 0) + 1;
+      current.push(Math.min(replaced, swapped, (above[column] ?? 0) + 1, added));
     }
-    above = current;
+    [beforeThat, above] = [above, current];
   }
   return above[b.length] ?? 0;
 }
