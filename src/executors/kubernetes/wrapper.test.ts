@@ -41,7 +41,8 @@ describe.skipIf(isMissing)(`wrapper${isMissing ? ` (skipped: no ${BUSYBOX})` : "
     await writeFile(message, "");
     const here = script.replaceAll(SHARED_DIR, folder)
       .replaceAll("/dev/termination-log", message)
-      .replaceAll(/\$_?s?[bB] sleep/g, ":");
+      .replaceAll(/\$_?s?[bB] sleep/g, ":")
+      .replaceAll("timeout 3600", "timeout 2");
     const child = spawn(BUSYBOX, ["sh", "-c", here, "run", ...args], {
       env: {
         PATH: "/bin:/usr/bin",
@@ -91,6 +92,19 @@ describe.skipIf(isMissing)(`wrapper${isMissing ? ` (skipped: no ${BUSYBOX})` : "
       const { code, message } = await run(server.port, ARTIFACT_BYTES);
       expect(code).toBe(0);
       expect(message).toMatch(/^sluice:./);
+      expect(server.connections()).toBe(2);
+    } finally {
+      server.close();
+    }
+  });
+
+  test("an artifact is sent again when the server never answers", async () => {
+    const server = await listen((socket, nth) => {
+      if (nth === 1) socket.resume();
+      else answer(socket);
+    });
+    try {
+      expect(await run(server.port)).toMatchObject({ code: 0 });
       expect(server.connections()).toBe(2);
     } finally {
       server.close();

@@ -19,6 +19,8 @@ export const MESSAGE_PREFIX = "sluice:";
 const TRIES = 30;
 /** The same while no server answers, or none that reaches its store: some ten minutes, in which a deployment comes back. */
 const AWAY_TRIES = 120;
+/** Most seconds that the server may take over what it was sent. One whose machine is gone never answers. */
+const ANSWER_SECONDS = 3600;
 /** Longest termination message that Kubernetes keeps. */
 const MAX_MESSAGE_BYTES = 4096;
 
@@ -145,8 +147,15 @@ _s_post() {
       printf 'POST %s/%s HTTP/1.0\\r\\nHost: %s\\r\\nAuthorization: Bearer %s\\r\\n' "$SLUICE_PATH" "$2" "$SLUICE_HOST" "$SLUICE_TOKEN"
       printf 'X-Sluice-Task: %s\\r\\n' "$SLUICE_TASK"
       printf 'Content-Type: application/x-tar\\r\\nContent-Length: %s\\r\\n\\r\\n' "$($_sb wc -c <"$1")"
-      $_sb cat "$1"; $_sb cat <&4
-    } 2>/dev/null | { exec 3>"$_sd/hold"; $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" >"$_sd/answer" 2>"$_sd/error"; }
+      $_sb cat "$1"
+      $_sb timeout ${ANSWER_SECONDS} cat <&4 || kill -9 "$($_sb cat "$_sd/nc")"
+    } 2>/dev/null | {
+      exec 3>"$_sd/hold" 5<&0
+      $_sb nc "$SLUICE_HOST" "$SLUICE_PORT" <&5 >"$_sd/answer" 2>"$_sd/error" &
+      # Only nc reads: what feeds it must notice its end.
+      exec 5<&- </dev/null
+      echo $! >"$_sd/nc"; wait
+    }
     _sv=; read -r _su _sv _su <"$_sd/answer"
     _sh=${TRIES}
     case $_sv in
