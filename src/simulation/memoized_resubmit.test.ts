@@ -304,3 +304,37 @@ templates:
   const starts = ["[0].a", "[1].pair", "[2].b"].map((name) => simulation.startsOf("x", `x${name}`));
   expect(starts).toEqual([1, undefined, 2]);
 });
+
+test.each([
+  [
+    "steps",
+    "steps: [[{ name: a, template: gives, withItems: [1, 2] }, { name: g, template: global }], [{ name: b, template: fails, arguments: ARGUMENTS }]]",
+    "[1].b",
+  ],
+  [
+    "tasks",
+    "dag: { tasks: [{ name: a, template: gives, withItems: [1, 2] }, { name: g, template: global }, { name: b, template: fails, depends: 'a && g', arguments: ARGUMENTS }] }",
+    ".b",
+  ],
+])(
+  "the results of a loop and global outputs of the former run are there: %s",
+  (root, main, name) => {
+    const value =
+      `{{${root}.a.outputs.result}} {{${root}.a.outputs.parameters.o}} {{workflow.outputs.parameters.g}}`;
+    const output = "{ name: o, valueFrom: { path: /o }";
+    const { phase, simulation } = resubmitted(
+      `
+templates:
+  - { name: main, ${main.replace("ARGUMENTS", `{ parameters: [{ name: p, value: "${value}" }] }`)} }
+  - { name: gives, container: { image: x }, outputs: { parameters: [${output} }] } }
+  - { name: global, container: { image: x }, outputs: { parameters: [${output}, globalName: g }] } }
+  - { name: fails, inputs: { parameters: [{ name: p }] }, container: { image: x } }`,
+      [{ node: "b$", outcome: "Failed" }, { node: ".", parameters: { o: "v" }, result: "7" }],
+    );
+    expect(phase).toBe("Succeeded");
+    const { nodes = {}, outputs } = simulation.view("x").status ?? {};
+    const node = Object.values(nodes).find((one) => one.name === `x${name}`);
+    expect(node?.inputs?.parameters?.[0]?.value).toBe('[7,7] ["v","v"] v');
+    expect(outputs).toEqual({ parameters: [{ name: "g", value: "v" }] });
+  },
+);

@@ -7,21 +7,31 @@ import { markHeader } from "../change.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 
+/** The outputs that have a global name and, if they are parameters, a value; under that name. */
+export function globalsOf(outputs: Outputs): Required<Pick<Outputs, "parameters" | "artifacts">> {
+  const parameters: Parameter[] = [];
+  for (const { globalName: name = "", value } of outputs.parameters ?? []) {
+    if (name !== "" && value !== undefined) parameters.push({ name, value });
+  }
+  const artifacts: Artifact[] = [];
+  for (const { globalName: name = "", path: _path, ...artifact } of outputs.artifacts ?? []) {
+    if (name !== "") artifacts.push({ ...artifact, name });
+  }
+  return { parameters, artifacts };
+}
+
 /** Publishes the outputs of a node that have a global name. */
 export function publishGlobals(turn: Turn, node: NodeRecord, outputs: Outputs): void {
-  for (const parameter of outputs.parameters ?? []) {
-    const { globalName, value } = parameter;
-    if (globalName === undefined || globalName === "" || value === undefined) continue;
-    if (!mayWrite(turn, node, `p/${globalName}`)) continue;
+  const { parameters, artifacts } = globalsOf(outputs);
+  for (const parameter of parameters) {
+    if (!mayWrite(turn, node, `p/${parameter.name}`)) continue;
     const known = turn.state.header.outputs?.parameters ?? [];
-    setOutputs(turn, { parameters: replaced<Parameter>(known, { name: globalName, value }) });
+    setOutputs(turn, { parameters: replaced(known, parameter) });
   }
-  for (const { globalName, path: _path, ...artifact } of outputs.artifacts ?? []) {
-    if (globalName === undefined || globalName === "" || !mayWrite(turn, node, `a/${globalName}`)) {
-      continue;
-    }
+  for (const artifact of artifacts) {
+    if (!mayWrite(turn, node, `a/${artifact.name}`)) continue;
     const known = turn.state.header.outputs?.artifacts ?? [];
-    setOutputs(turn, { artifacts: replaced<Artifact>(known, { ...artifact, name: globalName }) });
+    setOutputs(turn, { artifacts: replaced(known, artifact) });
   }
 }
 
@@ -37,6 +47,7 @@ function setOutputs(turn: Turn, patch: Outputs): void {
   markHeader(turn);
 }
 
-function replaced<T extends { name: string }>(list: readonly T[], item: T): T[] {
+/** A list of published outputs with one more. */
+export function replaced<T extends { name: string }>(list: readonly T[], item: T): T[] {
   return [...list.filter(({ name }) => name !== item.name), item];
 }

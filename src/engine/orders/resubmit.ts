@@ -1,7 +1,8 @@
 /** Makes a new workflow from one that has run: with the same spec, and on request with the results of what succeeded. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
-import type { NodeStatus, Workflow } from "../../spec/manifest.ts";
+import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
+import { globalsOf, replaced } from "../nodes/global_outputs.ts";
 import { parseParameters, withParameters } from "./parameters.ts";
 import { nodeId } from "../scope/names.ts";
 import { rfc3339 } from "../scope/time_text.ts";
@@ -105,6 +106,7 @@ export function withResults(
     }
   }
   const { storedTemplates } = from.status ?? {};
+  const outputs = publishedBy(Object.values(kept));
   return {
     ...copy,
     status: {
@@ -114,8 +116,21 @@ export function withResults(
       nodes: kept,
       conditions: [{ type: "Completed", status: "False" }],
       ...(storedTemplates === undefined ? {} : { storedTemplates }),
+      ...(outputs === undefined ? {} : { outputs }),
     },
   };
+}
+
+/** What the nodes that are not repeated have published for the whole workflow: the others may read it. */
+function publishedBy(nodes: NodeStatus[]): Outputs | undefined {
+  const found: Outputs = {};
+  for (const { phase, outputs = {} } of nodes) {
+    if (phase !== "Skipped") continue;
+    const { parameters, artifacts } = globalsOf(outputs);
+    for (const one of parameters) found.parameters = replaced(found.parameters ?? [], one);
+    for (const one of artifacts) found.artifacts = replaced(found.artifacts ?? [], one);
+  }
+  return Object.keys(found).length === 0 ? undefined : found;
 }
 
 const PODS = new Set(["Pod", "HTTP", "Plugin", "Container"]);

@@ -9,7 +9,7 @@ import { compactJson } from "./expressions.ts";
 import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
 
 /**
- * The outputs of the elements that succeeded. They are kept, so the group must have ended.
+ * The outputs of the elements that succeeded, in this run or a former one. They are kept, so the group must have ended.
  * @throws {NodeFailure} when a result is not JSON
  */
 export function loopOutputs({ node, step }: { node: NodeRecord; step: StepLike }): LoopOutputs {
@@ -21,7 +21,12 @@ export function loopOutputs({ node, step }: { node: NodeRecord; step: StepLike }
       element.step === step.name && element.index !== undefined && element.role === "member"
     )
     .sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-  const made = aggregateOf(elements.filter((element) => element.phase === "Succeeded"));
+  // One that was skipped because a former run has its results has them, too.
+  const made = aggregateOf(
+    elements.filter(({ phase, outputs }) =>
+      phase === "Succeeded" || (phase === "Skipped" && outputs !== undefined)
+    ),
+  );
   memory.aggregates ??= new Map();
   memory.aggregates.set(step.name, made);
   return made;
