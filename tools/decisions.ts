@@ -167,6 +167,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/memoized_resubmit.test.ts: the exit handler of a task that could not begin is left out with it",
   },
   {
+    subject: "Memoized resubmit: results of the former run",
+    reference:
+      "Lost for a loop of which some elements run again; global outputs of steps are known to tags, but not shown",
+    choice: "better",
+    sluice: "A loop has the results of all its elements; global outputs are shown",
+    why: "The results are what the request asks to keep",
+    shown:
+      "src/simulation/memoized_resubmit.test.ts: a loop of which one element runs again has the results of all",
+  },
+  {
     subject: "Semaphore of size 0",
     reference:
       "Workflows fail if nobody has used it since the controller began, and wait otherwise",

@@ -338,3 +338,20 @@ templates:
     expect(outputs).toEqual({ parameters: [{ name: "g", value: "v" }] });
   },
 );
+
+test("a loop of which one element runs again has the results of all", () => {
+  const { phase, simulation } = resubmitted(
+    `
+templates:
+  - name: main
+    steps:
+      - [{ name: a, template: work, withItems: [1, 2] }]
+      - [{ name: b, template: reads, arguments: { parameters: [{ name: p, value: "{{steps.a.outputs.result}}" }] } }]
+  - { name: reads, inputs: { parameters: [{ name: p }] }, container: { image: x } }`,
+    [{ node: "0:1", outcome: "Failed" }, { node: ".", result: "7" }],
+  );
+  expect(phase).toBe("Succeeded");
+  const nodes = Object.values(simulation.view("x").status?.nodes ?? {});
+  const reader = nodes.find(({ name }) => name === "x[1].b");
+  expect(reader?.inputs?.parameters?.[0]?.value).toBe("[[1,2],7]");
+});
