@@ -4,6 +4,7 @@
  */
 import type { StepLike } from "../../spec/manifest.ts";
 import { findExpandedCall, frameOf, hookArguments, hookCall } from "../scope/call.ts";
+import { targetsOf } from "../scope/dag_plan.ts";
 import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { isWatching, watch } from "../change.ts";
@@ -156,12 +157,18 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   if (turn.state.specs.spec.shutdown === "Terminate") return true;
   const { expression = "" } = hook;
   const verdict = expression === "" || holds(turn, node, expression);
-  const isTask = getBoundary(turn, node).type === "DAG";
-  // A DAG does without an exit handler that is broken.
-  if (verdict === false || (isTask && verdict !== true)) return true;
+  if (verdict === false) return true;
+  const boundary = getBoundary(turn, node);
+  // A DAG does without an exit handler that is broken, unless its verdict hangs on the task.
+  if (verdict !== true && boundary.type === "DAG" && !isTarget(turn, boundary, node)) return true;
   const begun = begin(turn, node, "exit", hook, verdict);
   if (begun !== undefined) noteBrokenHook(turn.state.nodes, begun);
   return begun !== undefined && isFulfilled(begun);
+}
+
+function isTarget(turn: Turn, boundary: NodeRecord, { role, step, index }: NodeRecord): boolean {
+  return role === "member" && index === undefined &&
+    targetsOf(frameOf(turn, boundary)).includes(step ?? "");
 }
 
 /** Begins a hook. One that cannot be carried out becomes a node with the error. @param fault what is wrong with it */

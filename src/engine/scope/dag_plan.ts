@@ -17,6 +17,11 @@ function directOf({ numbers, dependencies }: DagPlan, task: string): readonly nu
   return dependencies[numbers.get(task) ?? -1] ?? NONE;
 }
 
+/** The tasks that decide the phase of a DAG, sorted. */
+export function targetsOf(frame: Frame): readonly string[] {
+  return planOf(frame).targets;
+}
+
 /** Up to so many dependencies are searched one by one; more go into a set. */
 const FEW = 16;
 
@@ -101,7 +106,7 @@ function makePlan(dag: DagTemplate | undefined): DagPlan {
     const found = findDependencies(task);
     return found.length === 0 ? NONE : found.map(({ task }) => numberOf(task));
   });
-  const targets = targetsOf(dag, names, dependencies);
+  const targets = findTargets(dag, names, dependencies);
   const ends = targets.map(numberOf);
   const order = walk(dependencies, ends, names.length);
   const counts = new Int32Array(names.length).fill(-1);
@@ -117,7 +122,7 @@ function makePlan(dag: DagTemplate | undefined): DagPlan {
   return { names, numbers, dependencies, targets, dependents, counts, order, rank };
 }
 
-function targetsOf(
+function findTargets(
   dag: DagTemplate | undefined,
   names: readonly string[],
   dependencies: readonly (readonly number[])[],
