@@ -313,6 +313,22 @@ test("a repeated idempotency key gives the first answer and one effect, across b
   expect(await countOf(store, "w")).toBe(2);
 });
 
+test("a refusal is not kept: under the same key the command is done once when it is allowed", async () => {
+  const { store, replica } = world();
+  const a = await replica("a");
+  const keyed = { idempotency: { key: "k", fingerprint: "f" } };
+  const refusals = [1, 2].map(() => send(a, "w", { type: "add" }, keyed));
+  for (const refusal of refusals) await expect(refusal).rejects.toThrow();
+  await a.drain();
+  const b = await replica("b");
+  await expect(send(b, "w", { type: "add" }, keyed)).rejects.toThrow();
+  await send(b, "w", { type: "submit" });
+  const answer = await send(b, "w", { type: "add" }, keyed);
+  expect(answer.count).toBe(1);
+  expect(await send(b, "w", { type: "add" }, keyed)).toEqual(answer);
+  expect(await countOf(store, "w")).toBe(1);
+});
+
 test("callers through another replica are told what was decided when the owner died before it could answer", async () => {
   const { clock, replica } = world();
   let isDying = false;
