@@ -48,9 +48,10 @@ export class UnderWay {
     });
     await this.#until(() => this.isEmpty || (isLate && this.room > 0));
     over();
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Resolves when all have ended. @throws {unknown} what one failed with */
+  /** Resolves when all have ended, whatever with. */
   async ended(): Promise<void> {
     await this.#until(() => this.isEmpty);
   }
@@ -61,6 +62,5 @@ export class UnderWay {
       this.#look();
     });
     this.#look = () => {};
-    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }
