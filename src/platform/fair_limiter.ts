@@ -9,7 +9,12 @@
 import { Chain, type Link } from "../base/chain.ts";
 
 /** Places that one may hold for each that is free. */
-const SHARE = 3;
+export const SHARE = 3;
+
+/** Whether somebody who holds so many places may have one of those that are free. */
+export function mayHaveOne(held: number, free: number): boolean {
+  return held < SHARE * free;
+}
 
 /** Those who neither hold nor wait are forgotten only beyond so many: most come again at once. */
 const MAX_IDLE = 256;
@@ -40,7 +45,7 @@ export class FairLimiter {
   }
 
   #isFullFor(party: Party | undefined): boolean {
-    return party?.waiting?.first !== undefined || (party?.held ?? 0) >= SHARE * this.#free;
+    return party?.waiting?.first !== undefined || !mayHaveOne(party?.held ?? 0, this.#free);
   }
 
   /**
@@ -108,7 +113,7 @@ export class FairLimiter {
     for (let turn = this.#turns.first; turn !== undefined; turn = turn.after) {
       const party = turn.value;
       const first = party.waiting?.first;
-      if (first === undefined || party.held >= SHARE * this.#free) continue;
+      if (first === undefined || !mayHaveOne(party.held, this.#free)) continue;
       this.#free--;
       party.held++;
       party.waiting?.remove(first);

@@ -2,12 +2,10 @@
  * Room that several parties share: each takes as much as it needs, up to its share, and gives it back. A party gets room as
  * long as it then has at most three times as much as is free, so one alone has three quarters of all at most, a second one
  * three quarters of the rest, and so on: whoever comes next finds some at once. One that has none is given whatever is free.
- * `FairLimiter` is the same for places.
+ * `FairLimiter` is the same for places, and rounds up: of two places one alone has both.
  */
 import { Chain, type Link } from "../base/chain.ts";
-
-/** Room that one may have for each that is left. */
-const SHARE = 3;
+import { SHARE } from "./fair_limiter.ts";
 
 interface Waiter {
   readonly size: number;
