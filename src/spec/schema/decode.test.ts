@@ -320,7 +320,7 @@ describe("decode()", () => {
       ["spec.templates[0].contaner", false, "container"],
       ["spec.templates[0].steps[0][0].arguments.parameter", true, "parameters"],
       ["spec.templates[0].container.resources.limit", false, "limits"],
-      ["spec.hooks.exit.tmpl", false, "template"],
+      ["spec.hooks.exit.tmpl", false, undefined],
     ]);
   });
 
