@@ -104,7 +104,7 @@ class ContainerRuntime implements LocalRuntime {
     const kept = await readEnd(dir);
     if (kept !== undefined) return this.#running(launch, name, Promise.resolve(kept), "");
     const isStarted = await exists(join(dir, "started"));
-    let [facts] = await this.#cli.inspect([name]).catch((error) => {
+    const [facts] = await this.#cli.inspect([name]).catch((error) => {
       if (isStarted) return [];
       throw error;
     });
@@ -112,19 +112,44 @@ class ContainerRuntime implements LocalRuntime {
     if (facts === undefined && isStarted) {
       return this.#running(launch, name, this.#endOf(dir, name), "");
     }
-    if (facts === undefined) {
-      await this.#create(launch, name);
-      facts = (await this.#cli.inspect([name]))[0];
-    }
-    if (facts?.status === "created" || facts?.status === "configured") {
-      await this.#start(name, container.name);
-      await writeFile(join(dir, "started"), "");
+    try {
+      await this.#begin(launch, name, facts);
+    } catch (error) {
+      // The sidecar may have ended whose network it was to share: now it gets one of its own.
+      const owner = networkOwner(launch);
+      if (owner === undefined || !await this.#hasEnded(owner)) throw error;
+      await this.#begin(launch, name, undefined);
     }
     const ip = task.template.daemon === true ? (await this.#cli.inspect([name]))[0]?.ip ?? "" : "";
     return this.#running(launch, name, this.#endOf(dir, name), ip);
   }
 
-  async #create(launch: ContainerLaunch, name: string): Promise<void> {
+  /** Makes a container, unless it is there, and starts it, unless it has begun. @param known what is there of it */
+  async #begin(
+    launch: ContainerLaunch,
+    name: string,
+    known: ContainerFacts | undefined,
+  ): Promise<void> {
+    let owner = networkOwner(launch);
+    if (known === undefined) owner = await this.#create(launch, name);
+    const facts = known ?? (await this.#cli.inspect([name]))[0];
+    if (facts?.status !== "created" && facts?.status !== "configured") return;
+    // Podman would start the sidecar once more.
+    if (owner !== undefined && await this.#hasEnded(owner)) {
+      await this.#cli.run(["rm", "--force", name]);
+      await this.#create(launch, name);
+    }
+    await this.#start(name, launch.container.name);
+    await writeFile(join(launch.dir, "started"), "");
+  }
+
+  async #hasEnded(name: string): Promise<boolean> {
+    const [facts] = await this.#cli.inspect([name]);
+    return facts !== undefined && isOver(facts);
+  }
+
+  /** @returns the sidecar whose network the container shares, if it does */
+  async #create(launch: ContainerLaunch, name: string): Promise<string | undefined> {
     const { dir, container, env, folder, task } = launch;
     const mounts = [...launch.mounts];
     if (container.source !== undefined) {
@@ -135,7 +160,7 @@ class ContainerRuntime implements LocalRuntime {
     await chmod(join(dir, "progress"), 0o666);
     mounts.push({ at: PROGRESS_PATH, host: join(dir, "progress") });
     const envFile = join(dir, "variables");
-    const sidecar = container.role === "main" ? await this.#firstSidecar(launch) : undefined;
+    const sidecar = await this.#firstSidecar(launch);
     const args = createArguments(launch, {
       name,
       mounts,
@@ -152,7 +177,7 @@ class ContainerRuntime implements LocalRuntime {
     });
     await writeFile(envFile, splitVariables(container.name, env).file, { mode: 0o600 });
     const { code, stderr } = await this.#cli.run(args).finally(() => rm(envFile, { force: true }));
-    if (code === 0 || /already in use|name .* is already used/i.test(stderr)) return;
+    if (code === 0 || /already in use|name .* is already used/i.test(stderr)) return sidecar;
     const isPull = /pull|manifest unknown|not known|no such image|initializing source|denied/i
       .test(stderr);
     throw new StartFault(
@@ -163,10 +188,9 @@ class ContainerRuntime implements LocalRuntime {
   }
 
   /** The first sidecar, if it runs: its network is that of the pod. */
-  async #firstSidecar({ folder, task }: ContainerLaunch): Promise<string | undefined> {
-    const sidecar = task.template.sidecars?.[0];
-    if (sidecar === undefined) return undefined;
-    const name = containerName(folder, folder.container(sidecar.name ?? "sidecar-0"));
+  async #firstSidecar(launch: ContainerLaunch): Promise<string | undefined> {
+    const name = networkOwner(launch);
+    if (name === undefined) return undefined;
     // Sidecars are launched at the same time, and will run in a moment.
     for (let tries = 0; tries < 100; tries++) {
       const [facts] = await this.#cli.inspect([name]);
@@ -288,6 +312,12 @@ class ContainerRuntime implements LocalRuntime {
   close(): void {
     this.#cli.close();
   }
+}
+
+/** The name of the sidecar whose network a container may share: main containers do, while it runs. */
+function networkOwner({ container, folder, task }: ContainerLaunch): string | undefined {
+  const sidecar = container.role === "main" ? task.template.sidecars?.[0] : undefined;
+  return sidecar && containerName(folder, folder.container(sidecar.name ?? "sidecar-0"));
 }
 
 function endFrom(facts: ContainerFacts): ContainerEnd {
