@@ -267,6 +267,16 @@ describe("a spec that several workflows have", () => {
   });
 });
 
+test("a manifest that is removed leaves nothing", async () => {
+  const { store } = await opened();
+  const manifest = { kind: "Secret", namespace: "a", name: "s", text: "1", labels: {} } as const;
+  await store.manifests.put(manifest, undefined);
+  expect(await client.keys("*:[ko]:Secret")).toHaveLength(2);
+  await store.manifests.remove("Secret", "a", "s");
+  expect(await client.keys("*:[ko]:Secret")).toEqual([]);
+  await store.close();
+});
+
 describe("labels that repeat the phase", () => {
   const usual = (phase: string) => ({
     phase,
