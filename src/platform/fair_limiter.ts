@@ -12,7 +12,7 @@ import { Chain, type Link } from "../base/chain.ts";
 export const SHARE = 3;
 
 /** Whether somebody who holds so many places may have one of those that are free. */
-export function mayHaveOne(held: number, free: number): boolean {
+function mayHaveOne(held: number, free: number): boolean {
   return held < SHARE * free;
 }
 
