@@ -9,7 +9,7 @@ import { nodeFolder } from "../support/packed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Files at most; 28 when this was written. */
-const MAX_FILES = 30;
+const MAX_FILES = 31;
 /** Their characters at most; 281,180 on 27 November 2026, of them 127,000 of the parser of command lines. */
 const MAX_CHARACTERS = 285_000;
 /** Where the files may lie. */

@@ -161,6 +161,10 @@ const UNDECLARED: Record<string, [without: number, withAll: number]> = {
   "GET /readyz": [200, 200],
   "GET /metrics": [403, 200],
   ...Object.fromEntries(PAGES.map(({ path }) => [`GET ${path}`, [200, 200]])),
+  // They lead to the list.
+  ...Object.fromEntries(
+    ["", "/", "/:namespace", "/:namespace/"].map((end) => [`GET /workflows${end}`, [302, 302]]),
+  ),
   // A name that no build has.
   "GET /ui/assets/:name": [404, 404],
   "POST /login": [400, 400],

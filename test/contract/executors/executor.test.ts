@@ -371,7 +371,7 @@ function describeExecutor(
     test("a container of a set that fails ends those beside it", async () => {
       const containers = [
         member("main", "sleep 1; exit 7"),
-        member("beside", "exec sleep 300"),
+        member("beside", "trap 'exit 143' TERM; sleep 300 & wait"),
         member("after", "echo never", ["beside"]),
       ];
       const { outcome } = await run(taskSpec("setends", { containerSet: { containers } }));
