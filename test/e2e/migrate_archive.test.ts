@@ -142,7 +142,7 @@ describe.each(["postgres", "mariadb"] as const)("an archive in %s", (name: Datab
         process.kill(child.pid ?? 0, "SIGKILL");
         return;
       }
-      await new Promise((done) => setTimeout(done, 200));
+      await new Promise((done) => setTimeout(done, 10));
     }
   }
 
