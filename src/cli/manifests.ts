@@ -3,9 +3,11 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { errorText } from "../base/error_text.ts";
+import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { UnknownField } from "../spec/schema/decode.ts";
-import { parseDocuments, parseManifests } from "../spec/parse.ts";
+import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
+import { parseDocuments } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 
 /** Reads a file, standard input (`-`) or a URL. */
@@ -98,18 +100,21 @@ export interface FoundManifest {
   object: JsonObject;
 }
 
-/** Like `readManifests`, with the file of each object. */
+/** Like `readManifests`, with the file of each object. @param kind of objects that name none */
 export async function readManifestFiles(
   files: string[],
   isStrict: boolean,
+  kind?: Kind,
 ): Promise<FoundManifest[]> {
   if (files.length === 0) throw new UsageError("Name at least one file (- is standard input)");
   const found: FoundManifest[] = [];
   for (const file of files) {
     const text = await readSource(file);
     const objects = objectsIn(text, file);
-    if (isStrict) refuseUnknown(text, file);
-    for (const object of objects) found.push({ file, object });
+    for (const object of objects) {
+      if (isStrict) refuseUnknown({ ...defined({ kind }), ...object }, file);
+      found.push({ file, object });
+    }
   }
   return found;
 }
@@ -121,10 +126,10 @@ export function unknownFieldText({ path, meant }: UnknownField): string {
   return JSON.stringify(path) + guess;
 }
 
-function refuseUnknown(text: string, file: string): void {
+function refuseUnknown(object: JsonObject, file: string): void {
   const unknown: string[] = [];
   try {
-    parseManifests(text, { onUnknown: (field) => unknown.push(unknownFieldText(field)) });
+    decodeAny(object, { onUnknown: (field) => unknown.push(unknownFieldText(field)) });
   } catch {
     // The server reports all other faults, in its own words.
     return;

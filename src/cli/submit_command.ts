@@ -143,7 +143,7 @@ async function* submitFiles(
   options: SubmitOptions,
 ): AsyncGenerator<Workflow> {
   const given = await parametersOf(options);
-  const manifests = await readManifestFiles(files, options.strict);
+  const manifests = await readManifestFiles(files, options.strict, "Workflow");
   for (const { file, object: { kind } } of manifests) {
     if (kind !== undefined && kind !== "Workflow") {
       throw new UsageError(

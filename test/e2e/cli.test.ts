@@ -46,6 +46,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-cli-"));
   await writeFile(join(folder, "hello.yaml"), WORKFLOW);
   await writeFile(join(folder, "typo.yaml"), WORKFLOW.replace("command:", "comand:"));
+  const kindless = WORKFLOW.replace(/^(kind|apiVersion):.*\n/gm, "");
+  await writeFile(join(folder, "kindless.yaml"), kindless.replace("entrypoint:", "entrypiont:"));
   await writeFile(join(folder, "cron.yaml"), CRON);
   await writeFile(join(folder, "broken.txt"), "tokens: {");
   server = await startServer(["--store=memory:", `--work-dir=${join(folder, "work")}`]);
@@ -162,6 +164,8 @@ describe("workflows", () => {
         'unknown field "spec.templates[0].container.comand": did you mean "command"?',
       ),
     });
+    expect((await sluice("submit", "kindless.yaml")).err)
+      .toContain('unknown field "spec.entrypiont": did you mean "entrypoint"?');
     const { status, out } = await sluice(
       "submit",
       "typo.yaml",
