@@ -241,8 +241,11 @@ async function appLayer(root: string): Promise<Part[]> {
   writeFileSync(join(app, "deno.lock"), readFileSync("deno.lock"));
   const bundled = await buildPages(join(app, "dist/ui"));
   run(process.execPath, ["install", "--quiet"], app);
-  // From here on nothing may be downloaded: only what is in node_modules is available.
-  writeFileSync(join(app, "deno.json"), JSON.stringify({ nodeModulesDir: "manual" }));
+  // From here on nothing may be downloaded: only what is in node_modules is available. The rest is as in the checkout.
+  writeFileSync(
+    join(app, "deno.json"),
+    JSON.stringify({ nodeModulesDir: "manual", unstable: ["no-legacy-abort"] }),
+  );
   const bin = join(root, "usr/local/bin");
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, "sluice"), SLUICE, { mode: 0o755 });
