@@ -134,6 +134,7 @@ export class PodCreator {
       throw isOver ? new Error(errorText(error)) : error;
     }
   }
+
   /** The pod, told where this server is if it calls back and has no way to find out. */
   async #reaching(pod: JsonObject): Promise<JsonObject> {
     const { callbackUrl, findAddress = addressOf } = this.#deps;
