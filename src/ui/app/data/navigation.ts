@@ -1,5 +1,5 @@
 /** Entries of the navigation without those whose pages have nothing for the visitor. */
-import { maySee } from "../model/rights.ts";
+import { ALL_RIGHTS, maySee } from "../model/rights.ts";
 import { NAVIGATION, type PageEntry } from "../paths.ts";
 import { followRights, knownRights } from "./rights.ts";
 import { addressOf } from "./root.ts";
@@ -10,12 +10,11 @@ const STORED = "sluice-hidden-pages";
 /** Paths that are hidden. */
 let hidden: ReadonlySet<unknown> = new Set();
 
-/** Those that are shown; until the rights are known, those that the document before has shown. */
+/** Those that are shown; while the rights are not known, those that the document before has shown. */
 export function shownEntries(): readonly PageEntry[] {
   const rights = knownRights("");
-  return NAVIGATION.filter((entry) =>
-    rights === undefined ? !hidden.has(entry.path) : maySee(rights, entry)
-  );
+  const areKnown = rights !== undefined && rights !== ALL_RIGHTS;
+  return NAVIGATION.filter((entry) => areKnown ? maySee(rights, entry) : !hidden.has(entry.path));
 }
 
 /** Hides what was hidden in the document before. */

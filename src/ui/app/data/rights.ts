@@ -34,21 +34,23 @@ async function ask(namespace: string, name: string): Promise<void> {
   const askedAt = Date.now();
   if (old !== undefined && askedAt - old.askedAt < KEPT_MS) return;
   store.trigger.noted({ key, entry: { rights: old?.rights, askedAt } });
-  let rights = ALL_RIGHTS;
+  // Without an answer everything is offered, and the server's refusals are shown, until the rights are needed again.
+  let entry: Known = { rights: old?.rights ?? ALL_RIGHTS, askedAt: -Infinity };
   try {
     const { resources, namespaces, somewhere } = await api.call("InfoService_GetAccess", {
       params: { namespace },
       query: { name: name || undefined },
     });
-    rights = {
+    const rights = {
       resources: resources as Record<string, string[]>,
       namespaces: namespaces as string[] | undefined,
       somewhere: somewhere as Record<string, string[]> | undefined,
     };
+    entry = { rights, askedAt };
   } catch {
-    // Without an answer everything is offered, and the server's refusals are shown.
+    // The server cannot be reached, or the visitor has already left the page.
   }
-  store.trigger.noted({ key, entry: { rights, askedAt } });
+  store.trigger.noted({ key, entry });
 }
 
 function keyOf(namespace: string, name: string): string {
