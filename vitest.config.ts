@@ -37,6 +37,8 @@ export default defineConfig({
     projects: [
       ...projects("unit", PROCESSORS, {
         ...SEEDED,
+        // They share no state but modules, and loading those anew for each file takes as long as the tests.
+        isolate: false,
         include: ["src/**/*.test.ts"],
         exclude: [...PROPERTIES, "node_modules/**"],
         // Generous, because a busy machine is no defect.

@@ -1,23 +1,11 @@
-import type { PathLike } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { FolderObjects } from "./folder_objects.ts";
 
 /** What reading the folder `b` fails with. */
 let fault: string | undefined;
-
-vi.mock("node:fs/promises", async (load) => {
-  const real = await load<typeof import("node:fs/promises")>();
-  return {
-    ...real,
-    readdir: (path: PathLike, ...rest: unknown[]) =>
-      fault !== undefined && String(path).endsWith("/b")
-        ? Promise.reject(Object.assign(new Error(fault), { code: fault }))
-        : (real.readdir as (...args: unknown[]) => ReturnType<typeof readdir>)(path, ...rest),
-  };
-});
 
 let root: string;
 beforeEach(async () => {
@@ -30,7 +18,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const list = () => Array.fromAsync(new FolderObjects(root).list("d/"));
+const list = () =>
+  Array.fromAsync(
+    new FolderObjects(root, (path) =>
+      fault !== undefined && path.endsWith("/b")
+        ? Promise.reject(Object.assign(new Error(fault), { code: fault }))
+        : readdir(path, { withFileTypes: true })).list("d/"),
+  );
 
 test("lists all files below a folder, and fails where one of its folders can't be read", async () => {
   expect(await list()).toEqual(["d/a/file", "d/b/file"]);

@@ -1,4 +1,5 @@
 /** Objects as files below one folder: the repository that needs no server. */
+import type { Dirent } from "node:fs";
 import { mkdir, readdir, rmdir } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Readable } from "node:stream";
@@ -15,14 +16,22 @@ import { namesOf, type Place } from "../platform/files/place.ts";
 import { toldToReader } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
+/** Reads what is directly in a folder. */
+type ReadFolder = (path: string) => Promise<Dirent[]>;
+
 export class FolderObjects implements ObjectStore {
   /** Callers see the name, so it hides the path. */
   readonly name = "the artifact folder";
   readonly #root: string;
+  readonly #readFolder: ReadFolder;
 
   /** @param root folder, made by the first write */
-  constructor(root: string) {
+  constructor(
+    root: string,
+    readFolder: ReadFolder = (path) => readdir(path, { withFileTypes: true }),
+  ) {
     this.#root = resolve(root);
+    this.#readFolder = readFolder;
   }
 
   #place(key: string): Place {
@@ -52,9 +61,25 @@ export class FolderObjects implements ObjectStore {
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
     const start = folder === "" ? { root: this.#root, path: "" } : this.#place(folder);
     if ((await findInside(start))?.kind !== "folder") return;
-    for await (const path of filesBelow(join(this.#root, ...namesOf(start.path)))) {
+    for await (const path of this.#filesBelow(join(this.#root, ...namesOf(start.path)))) {
       const key = path.slice(this.#root.length + 1).split(sep).join("/");
       if (key.startsWith(prefix)) yield key;
+    }
+  }
+
+  async *#filesBelow(folder: string): AsyncGenerator<string> {
+    const entries = await this.#readFolder(folder).catch((error) => {
+      // It is gone since. Anything else would make a part of the files pass for all of them.
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    // A folder is sorted with the slash that its keys have.
+    const key = (entry: typeof entries[number]) => entry.name + (entry.isDirectory() ? "/" : "");
+    entries.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) yield* this.#filesBelow(path);
+      else if (entry.isFile() && !entry.name.startsWith(UNFINISHED)) yield path;
     }
   }
 
@@ -67,22 +92,6 @@ export class FolderObjects implements ObjectStore {
     for (let folder = dirname(path); folder.length > this.#root.length; folder = dirname(folder)) {
       if (!await rmdir(folder).then(() => true, () => false)) return;
     }
-  }
-}
-
-async function* filesBelow(folder: string): AsyncGenerator<string> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
-    // It is gone since. Anything else would make a part of the files pass for all of them.
-    if (isMissing(error)) return [];
-    throw error;
-  });
-  // A folder is sorted with the slash that its keys have.
-  const key = (entry: typeof entries[number]) => entry.name + (entry.isDirectory() ? "/" : "");
-  entries.sort((a, b) => (key(a) < key(b) ? -1 : 1));
-  for (const entry of entries) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* filesBelow(path);
-    else if (entry.isFile() && !entry.name.startsWith(UNFINISHED)) yield path;
   }
 }
 

@@ -207,13 +207,17 @@ test.runIf(process.platform === "linux")(
   async () => {
     const flip =
       'while :; do rm -rf d; mkdir d; echo inside > d/secret; rm -rf d; ln -s "$1" d; done';
-    const child = spawn("sh", ["-c", flip, "sh", join(dir, "outside")], { cwd: root });
+    // Nobody reads its errors: a full pipe would stop it.
+    const child = spawn("sh", ["-c", flip, "sh", join(dir, "outside")], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     child.stdout.resume();
     const closed = once(child, "close");
     try {
-      const until = Date.now() + 30_000;
-      for (let round = 0, inside = 0; round < 1_500 || inside === 0; round++) {
-        expect(Date.now()).toBeLessThan(until);
+      const enough = Date.now() + 5_000;
+      const isEnough = (round: number) => round === 1_500 || Date.now() > enough;
+      for (let round = 0, inside = 0; inside === 0 || !isEnough(round); round++) {
         try {
           const text = await readTextInside({ root, path: "d/secret" }, 100);
           expect(["", "inside\n"]).toContain(text);
