@@ -7,8 +7,8 @@ type Settings = NonNullable<TestProjectInlineConfiguration["test"]>;
 const PROPERTIES = ["src/**/*.property.test.ts", "test/property/**/*.test.ts"];
 /** Vitest would leave one processor free: of two, half of them. */
 const PROCESSORS = availableParallelism();
-/** Tests of servers mostly wait, but each has several processes: more of them would only delay each other. */
-const SERVERS = Math.min(2, PROCESSORS);
+/** Tests of servers mostly wait. But each has several processes: many of them would only delay each other. */
+const SERVERS = Math.min(3, PROCESSORS + 1);
 /** Needs Helm, not Redis. */
 const CHART = "test/contract/helm/**/*.test.ts";
 const SEEDED = { setupFiles: ["test/support/property_seed.ts"] };

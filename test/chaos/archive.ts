@@ -258,5 +258,6 @@ export const ARCHIVE_SCENARIOS: readonly Scenario[] = [{
     "workflows finish while servers, Redis (always) and the archive are killed: each is found once, as it was last",
   seconds: SECONDS,
   short: 12,
+  isTimed: false,
   run: archiveEnds,
 }];

@@ -210,6 +210,7 @@ export const CALLBACK_URL_SCENARIOS: readonly Scenario[] = [
       "jobs use their URLs early, twice, with different results, two replicas killed in turn: one use wins, everybody is told the truth",
     seconds: 60,
     short: 6,
+    isTimed: false,
     run: async (run) => {
       const redis = await arenaRedis(run, ALWAYS);
       return await callbackUrls(run, await Arena.start(run, redis.url, 2));

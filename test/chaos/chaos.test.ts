@@ -1,27 +1,9 @@
-/**
- * Chaos on real servers and a real Redis, in the short form of those scenarios that have one. `deno task chaos` runs
- * the full ones. SLUICE_SEED: the seed to use.
- */
-import process from "node:process";
+/** Scenarios that also measure time: nothing runs beside them. */
 import { expect, test } from "vitest";
-import { seededFraction } from "../support/seeded_ids.ts";
 import { CATALOGUE } from "./catalogue.ts";
-import { runScenario } from "./scenario.ts";
+import { testShortForms } from "./short_form.ts";
 
-const SEED = Number(process.env["SLUICE_SEED"] ?? Date.now() % 1_000_000);
-
-for (const scenario of CATALOGUE.filter(({ short }) => short !== undefined)) {
-  test(`${scenario.name}: ${scenario.about}`, async () => {
-    const told: string[] = [];
-    const { violations } = await runScenario(scenario, {
-      seconds: scenario.short ?? 0,
-      isShort: true,
-      random: seededFraction(SEED),
-      say: (text) => told.push(text),
-    });
-    expect(violations, `seed ${SEED}; ${told.join("; ")}`).toEqual([]);
-  }, 300_000);
-}
+testShortForms(true);
 
 test("every scenario has a name of the catalogue and says what must hold", () => {
   const names = CATALOGUE.map(({ name }) => name);

@@ -433,6 +433,7 @@ export const CLIENT_SCENARIOS: readonly Scenario[] = [
       "ten copies of every event at once to both replicas, one of them killed: one workflow each; F12: another body under the key gets 422",
     seconds: 30,
     short: 5,
+    isTimed: false,
     run: repeats,
   },
   {

@@ -197,6 +197,7 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
       "SIGKILL of redis-server with appendfsync always under load, again and again: 0 acknowledged lost",
     seconds: 180,
     short: 8,
+    isTimed: false,
     run: (run) =>
       redisEnds(run, {
         args: ALWAYS,

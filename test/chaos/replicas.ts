@@ -344,6 +344,7 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
       "SIGKILL of all three replicas at once, again and again, while jobs with processes run: every job completes, nothing finished changes",
     seconds: 60,
     short: 8,
+    isTimed: false,
     run: async (run) => killAll(run, (await arenaRedis(run, ALWAYS)).url, 3),
   },
   {
@@ -352,6 +353,7 @@ export const REPLICA_SCENARIOS: readonly Scenario[] = [
       "SIGKILL of the server on SQLite, again and again, while jobs with processes run: the same",
     seconds: 60,
     short: 8,
+    isTimed: false,
     run: async (run) => killAll(run, `sqlite:${await arenaFolder(run)}`, 1),
   },
   {

@@ -9,6 +9,8 @@ export interface Scenario {
   seconds: number;
   /** How long it lasts in CI, seconds. Absent: too slow or too demanding for CI. */
   short?: number;
+  /** False: it only counts what was lost or doubled, however slow the machine is. @default {true} */
+  isTimed?: false;
   run(run: ChaosRun): Promise<Outcome>;
 }
 
