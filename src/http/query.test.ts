@@ -88,3 +88,11 @@ test("rawTarget() prefers what was sent over what the URL became", () => {
   });
   expect(rawTarget(request, undefined)).toEqual({ path: "/b", query: "x=1" });
 });
+
+test.each([
+  ["/%61pi/v1/%57%6f%5F%2d%7E9%39", "/api/v1/Wo_-~99"],
+  ["/api/%2e%2E/%2Fa%20b%25%36%31", "/api/%2e%2E/%2Fa%20b%2561"],
+  ["/api/%zz%e9%C3%A9%4", "/api/%zz%e9%C3%A9%4"],
+])("the path %s is the same as %s", (url, path) => {
+  expect(rawTarget(new Request("http://app/"), { incoming: { url } }).path).toBe(path);
+});

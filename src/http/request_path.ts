@@ -5,7 +5,10 @@ export interface RequestContext {
   incoming?: { url?: string };
 }
 
-/** Path and query as they were sent. The URL of the Request may have lost its dot segments. */
+/**
+ * Path and query as they were sent, but for escapes in the path that it does not need. The URL of the Request may have lost
+ * its dot segments.
+ */
 export function rawTarget(request: Request, env: unknown): { path: string; query: string } {
   const sent = (env as RequestContext | undefined)?.incoming?.url;
   const isRaw = sent !== undefined && sent.startsWith("/");
@@ -14,8 +17,21 @@ export function rawTarget(request: Request, env: unknown): { path: string; query
   const fragment = text.indexOf("#", from);
   const end = fragment < 0 ? text.length : fragment;
   const mark = text.indexOf("?", from);
-  if (mark < 0 || mark > end) return { path: text.slice(from, end) || "/", query: "" };
-  return { path: text.slice(from, mark) || "/", query: text.slice(mark + 1, end) };
+  const hasQuery = mark >= 0 && mark <= end;
+  const path = text.slice(from, hasQuery ? mark : end) || "/";
+  return { path: plainPath(path), query: hasQuery ? text.slice(mark + 1, end) : "" };
+}
+
+/**
+ * The path with letters, digits, `-`, `_` and `~` as they are: an escape of one is another spelling of the same path, which
+ * no rule about paths must miss. A dot stays as it was sent, because it could become a segment that leads elsewhere.
+ */
+function plainPath(path: string): string {
+  if (!path.includes("%")) return path;
+  return path.replace(/%[2-7][0-9a-f]/gi, (escape) => {
+    const character = decodeURIComponent(escape);
+    return /[\w~-]/.test(character) ? character : escape;
+  });
 }
 
 /** Where the path begins in the URL of a request. */

@@ -19,7 +19,6 @@ test.each([
   ["GET", "/api/a", undefined],
   ["GET", "/api/a/x/lint", "/api/a/{namespace}/{name}"],
   ["POST", "/api/a/x/lint", "/api/a/{namespace}/lint"],
-  ["POST", "/api/a/x/%6cint", "/api/a/{namespace}/lint"],
   ["POST", "/api/a/x/lint/", undefined],
   ["POST", "/api/a/x/y", undefined],
   ["GET", "/api/a/x/", "/api/a/{namespace}/{name}"],

@@ -1,5 +1,4 @@
 /** Finds the declared route of a request, and the parameters in its path. */
-import { getPath } from "hono/utils/url";
 import { invalid, notFound } from "../base/problem.ts";
 import { noSuchRoute } from "./problems.ts";
 
@@ -46,11 +45,9 @@ export class RouteTable<T> {
     place.ends.set(method, route);
   }
 
-  /** The route of a clean path, as it was sent; undefined when there is none. */
+  /** The route of a clean path, as `rawTarget` gives it; undefined when there is none. */
   find(method: string, path: string): T | undefined {
-    // Words may be written with escapes.
-    const plain = path.includes("%") ? getPath({ url: `http://-${path}` } as Request) : path;
-    return findBelow(this.#root, method, plain, 1);
+    return findBelow(this.#root, method, path, 1);
   }
 }
 

@@ -479,6 +479,11 @@ test("a sender that is too fast is told to wait, others are not", async () => {
   const other = await send("Bearer calm");
   expect(other.status).toBe(200);
   expect(other.headers.get("x-ratelimit-remaining")).toBe("2");
+  // Another spelling of the path does not get around it.
+  const spelt = await instance.fetch(
+    new Request("http://app/%61pi/v1/version", { headers: { authorization: "Bearer calm" } }),
+  );
+  expect(spelt.headers.get("x-ratelimit-remaining")).toBe("1");
   // A new invented credential for each request gets no more than one sender may send.
   const guesses: number[] = [];
   for (let i = 0; i < 8; i++) guesses.push((await send(`Bearer guess-${i}`)).status);
