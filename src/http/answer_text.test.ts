@@ -38,6 +38,9 @@ const LARGE: Record<string, JsonObject> = {
     items: [1, 400, 2, 3, 500, 0, 4].map(workflow),
     metadata: { continue: "1" },
   },
+  "a member with the name of a prototype before a large one": JSON.parse(
+    `{"payload":{"__proto__":{"a":1},"all":[${Array(300).fill(1)}],"__proto":2}}`,
+  ),
   "members that are not there": Object.fromEntries(
     Array.from({ length: 300 }, (_, i) => [`m${i}`, undefined as never]),
   ),

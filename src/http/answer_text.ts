@@ -1,5 +1,5 @@
 /** Texts of answers. Those of large ones are written piece by piece, so that others get their turn. */
-import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "../base/json.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
 import { isShared } from "../base/shared_json.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
@@ -185,7 +185,7 @@ function* objectPieces(object: JsonObject, depth: number): Generator<string> {
     if (member === undefined) continue;
     const isLarge = isLargeAnswer(member, depth - 1);
     if (!isLarge) {
-      group[key] = member;
+      setMember(group, key, member);
       size++;
     }
     if (size === GROUP || (isLarge && size > 0)) {
