@@ -26,13 +26,11 @@ export interface BodyLimits {
 
 /**
  * Waits for something from a client.
- * @param onError what a failure means
- * @throws {Problem} Canceled (408) when it takes too long
+ * @throws {Problem} Canceled (408) when it takes too long, Unavailable (503) when the body breaks off
  */
 export function inTime<T>(
   arriving: Promise<T>,
   { timeoutMs, waits }: Pick<BodyLimits, "timeoutMs" | "waits">,
-  onError: (cause: unknown) => unknown = (cause) => cause,
 ): Promise<T> {
   const late = () =>
     new Problem(
@@ -40,7 +38,7 @@ export function inTime<T>(
       `the request's body did not arrive within ${timeoutMs} ms`,
     );
   return waits.bound(arriving, late, (cause) => {
-    throw onError(cause);
+    throw brokenOff(cause);
   });
 }
 
@@ -118,7 +116,7 @@ export class RequestBody {
     const held = this.#held = this.#ledger.open(this.#sender);
     try {
       if (length !== undefined) held.add(length);
-      return inTime(read(held), this.#limits, brokenOff);
+      return inTime(read(held), this.#limits);
     } catch (refusal) {
       return Promise.reject(refusal);
     }

@@ -5,12 +5,17 @@ import { readUpload } from "./multipart.ts";
 
 const TYPE = 'multipart/form-data; charset=utf-8; boundary="--x"';
 
-function form(chunks: string[], type = TYPE): Request {
+/** @param end what comes after the chunks. @default their end */
+function form(
+  chunks: string[],
+  type = TYPE,
+  end = (controller: ReadableStreamDefaultController<Uint8Array>) => controller.close(),
+): Request {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
-      controller.close();
     },
+    pull: end,
   });
   return new Request("http://x/", {
     method: "POST",
@@ -57,4 +62,13 @@ test("readUpload() refuses anything but a form with a file, and fails when the f
   await expect(textOf(early.body)).rejects.toMatchObject({ status: 400 });
   const large = await readUpload(form([TEXT.slice(0, -20), "y".repeat(2_000)]), limits(1_000));
   await expect(textOf(large.body)).rejects.toMatchObject({ status: 413 });
+});
+
+test("a form that breaks off is no defect of the server", async () => {
+  const broken = (text: string) =>
+    form([text], TYPE, (controller) => controller.error(new TypeError("connection closed")));
+  const problem = { name: "Problem", status: 503 };
+  await expect(readUpload(broken(TEXT.slice(0, 20)), limits(1_000))).rejects.toMatchObject(problem);
+  const { body } = await readUpload(broken(TEXT.slice(0, -8)), limits(1_000));
+  await expect(textOf(body)).rejects.toMatchObject(problem);
 });

@@ -19,8 +19,8 @@ const MAX_PARTS = 100;
  * Finds the file of a form.
  *
  * @param limits of the whole body; `timeoutMs` is the longest silence
- * @throws {Problem} InvalidArgument when there is no file. The file's stream fails with 413 when the form is too large, and
- * with 400 when it ends early
+ * @throws {Problem} InvalidArgument when there is no file. The file's stream fails with 413 when the form is too large,
+ * with 400 when it ends early, and as `inTime`
  */
 export async function readUpload(request: Request, limits: BodyLimits): Promise<UploadedFile> {
   const { maxBytes } = limits;
