@@ -19,12 +19,15 @@ import { type RedisServer, startRedisServer } from "../../support/redis_server.t
 import { type Content, contents, dumpOf, fillStore } from "../../support/whole_store.ts";
 import { acquired, changeOf, commitOf, failureOf, never } from "./store_setting.ts";
 
+/** Redis 6.2 has no such command. */
+const OLDEST = ["--rename-command", "PEXPIRETIME", ""];
+
 let redis: RedisServer;
 let cluster: RedisCluster;
 let folder: string;
 let places = 0;
 beforeAll(async () => {
-  [redis, cluster] = await Promise.all([startRedisServer(), startRedisCluster()]);
+  [redis, cluster] = await Promise.all([startRedisServer(OLDEST), startRedisCluster()]);
   folder = mkdtempSync(join(tmpdir(), "sluice-copy-"));
 });
 afterAll(async () => {

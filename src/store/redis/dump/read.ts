@@ -29,6 +29,7 @@ import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { RedisShards } from "../shards.ts";
 import { type Shortening, shorteningOf } from "../texts/short_texts.ts";
 import { runToEnd } from "../../../base/steps.ts";
+import { READ_EXPIRING } from "./scripts.ts";
 
 /** Keys that are read at the same time, and the fields of a large actor that are. */
 const AT_ONCE = 128;
@@ -257,11 +258,8 @@ async function* readDedupe(
   base: string,
   name: string,
 ): AsyncGenerator<StoreRecord> {
-  const key = base + EVENT_KEY.dedupe + name;
-  const [text, time] = await Promise.all([
-    link.send(key, ["GET", key]),
-    link.send(key, ["PEXPIRETIME", key]),
-  ]);
+  const reply = await link.run(READ_EXPIRING, base, [EVENT_KEY.dedupe + name]);
+  const [text, time] = listOf(reply);
   const [, id, fingerprint] = /^(.*?) (.*)$/s.exec(String(text ?? "")) ?? [];
   if (id === undefined || fingerprint === undefined || !(Number(time) > 0)) return;
   yield { type: "dedupe", key: name, id, fingerprint, expiresAt: Number(time) };

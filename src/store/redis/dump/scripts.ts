@@ -1,4 +1,4 @@
-/** The atomic steps in which a copy is written into Redis, as Lua. As in `../scripts.ts`, KEYS[1] is a base. */
+/** The atomic steps in which a copy is read from Redis and written into it, as Lua. As in `../scripts.ts`, KEYS[1] is a base. */
 import { ACTOR_FIELD, EVENT_KEY, LATER, SHARD_KEY } from "../keys.ts";
 import { defineScript } from "../script.ts";
 import { HOLD } from "../shared_texts.ts";
@@ -69,4 +69,26 @@ for i = 1, #ARGV, 3 do
   call('HSET', base .. '${EVENT_KEY.places}', id, place)
 end
 return #ARGV / 3
+`);
+
+/**
+ * Reads a text that expires. Redis tells the moment by itself only from version 7.0 on; the time that is left tells it exactly
+ * as long as the clock shows the same before and after.
+ *
+ * KEYS  1 base
+ * ARGV  1 the rest of the key
+ * Returns  the text, and when it expires, epoch ms; not above 0 if it does not, or is not there
+ */
+export const READ_EXPIRING = defineScript(`
+local key, call = KEYS[1] .. ARGV[1], redis.call
+local function now()
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local text, at, left = call('GET', key)
+repeat
+  at = now()
+  left = call('PTTL', key)
+until now() == at
+return {text, left > 0 and at + left or left}
 `);
