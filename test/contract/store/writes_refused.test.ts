@@ -2,9 +2,7 @@
  * A store that refuses writes while reads go on: `/readyz` stays 200 and says so, a metric shows it, and both return to
  * normal afterwards.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { openMemoryStore } from "../../../src/store/memory/store.ts";
@@ -16,6 +14,7 @@ import { watchWrites } from "../../../src/store/write_watch.ts";
 import { ManualClock } from "../../support/manual_clock.ts";
 import { ask } from "../../support/redis_cluster.ts";
 import { startRedisServer } from "../../support/redis_server.ts";
+import { smallDisk } from "../../support/small_disk.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
 import { until } from "../../support/until.ts";
 
@@ -114,32 +113,13 @@ describe("Redis", () => {
   });
 });
 
-/** A small separate disk; undefined if none can be mounted. */
-function smallDisk(): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "sluice-disk-"));
-  const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
-  cleanUp.push(() => {
-    if (status === 0) execFileSync("umount", ["-l", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return status === 0 ? folder : undefined;
-}
-
 test("SQLite on a full disk", async (context) => {
-  const disk = smallDisk();
+  const disk = smallDisk(2);
   if (disk === undefined) return context.skip("no tmpfs can be mounted here");
-  const server = await start(`sqlite:${join(disk, "store")}`);
+  cleanUp.push(() => disk.remove());
+  const server = await start(`sqlite:${join(disk.folder, "store")}`);
   await eventually(server).toMatchObject(FINE);
-  const filler = join(disk, "filler");
-  for (let size = 2 ** 20; size >= 512; size /= 2) {
-    for (let isFull = false; !isFull;) {
-      try {
-        writeFileSync(filler, new Uint8Array(size), { flag: "a" });
-      } catch {
-        isFull = true;
-      }
-    }
-  }
+  disk.fill();
   // Lease renewals fit into the free space of the log; requests do not.
   await expect.poll(async () => {
     const body = JSON.stringify({ text: "x".repeat(100_000) });
@@ -168,7 +148,7 @@ test("SQLite on a full disk", async (context) => {
       /^The store cannot be used: .*(full|I\/O).*; the request may still be done$/,
     ),
   });
-  rmSync(filler);
+  disk.free();
   await eventually(server).toEqual(FINE);
 });
 

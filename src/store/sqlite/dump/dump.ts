@@ -107,6 +107,8 @@ class SqliteTarget implements StoreTarget {
   }
 
   async finish(): Promise<void> {
+    // Closing does the same, but says nothing when the disk is full, and what is still in the log would be left behind.
+    this.#database?.all("PRAGMA wal_checkpoint(TRUNCATE)");
     await this.close();
     this.#assertFree();
     renameSync(join(this.#folder, COPY_FILE), join(this.#folder, STORE_FILE));
