@@ -99,3 +99,68 @@ test("a refusal by another program is told with the server's address, on one lin
       `${"x".repeat(77)}"`,
   });
 });
+
+test("a request carries what the caller gives, and warnings of its answer are heard", async () => {
+  const sent: Request[] = [];
+  const warnings: string[] = [];
+  const client = createClient({
+    server: "http://s.example/below",
+    token: "secret",
+    headers: { "x-team": "a" },
+    onWarning: (text) => void warnings.push(text),
+    fetch: (request) => {
+      sent.push(request);
+      const headers = { warning: '299 - "one", 299 - "two"' };
+      return Promise.resolve(new Response('{"metadata":{}}', { headers }));
+    },
+  });
+  await client.call("WorkflowService_ListWorkflows", {
+    params: { namespace: "a b/c@d" },
+    query: { "listOptions.labelSelector": "a=b&c", "listOptions.limit": 2, nameFilter: undefined },
+  });
+  await client.callMinimal("WorkflowService_CreateWorkflow", {
+    params: { namespace: "a" },
+    body: { serverDryRun: true },
+    idempotencyKey: "k",
+  });
+  const [list, create] = sent;
+  expect([list?.method, list?.url]).toEqual([
+    "GET",
+    "http://s.example/below/api/v1/workflows/a%20b%2Fc@d" +
+    "?listOptions.labelSelector=a%3Db%26c&listOptions.limit=2",
+  ]);
+  expect(Object.fromEntries(list?.headers ?? [])).toEqual({
+    authorization: "Bearer secret",
+    "x-team": "a",
+  });
+  expect(Object.fromEntries(create?.headers ?? [])).toMatchObject({
+    "content-type": "application/json",
+    "idempotency-key": "k",
+    prefer: "return=minimal",
+  });
+  expect(await create?.json()).toEqual({ serverDryRun: true });
+  expect(warnings).toEqual(["one", "two", "one", "two"]);
+});
+
+test.each<[what: string, frame: unknown, status: number]>([
+  ["says", { code: 8, message: "no", http_code: 429 }, 429],
+  ["does not say", { message: "no" }, 500],
+])(
+  "a stream whose last frame is an error that %s its status fails with it",
+  async (_, error, status) => {
+    // The last frame of a server has no end of line.
+    const text = `{"result":{"type":"ADDED"}}\n${JSON.stringify({ error })}`;
+    const client = createClient({
+      server: "http://s.example",
+      fetch: () => Promise.resolve(new Response(text)),
+    });
+    const frames = client.stream("WorkflowService_WatchWorkflows", { params: { namespace: "a" } });
+    const iterator = frames[Symbol.asyncIterator]();
+    expect((await iterator.next()).value).toEqual({ type: "ADDED" });
+    await expect(iterator.next()).rejects.toMatchObject({
+      name: "ClientError",
+      message: "no",
+      status,
+    });
+  },
+);
