@@ -81,7 +81,9 @@ test("parseConfig() refuses to open commands or an unguarded API to the network"
     problemsOf(["--host", "0.0.0.0", "--allow-remote-process", "--auth-mode", "client", ...files]),
   )
     .toEqual([]);
-  expect(problemsOf(["--host", "127.0.0.5"])).toEqual([]);
+  for (const host of ["127.0.0.5", "localhost", "::1", "[::1]"]) {
+    expect(problemsOf(["--host", host])).toEqual([]);
+  }
 });
 
 test("parseConfig() refuses to open containers of this machine to the network", () => {
@@ -207,11 +209,32 @@ test("parseConfig() refuses an archive beside the store that nobody could look i
   ]);
 });
 
-test("parseConfig() refuses what cannot be the name of a namespace", () => {
-  expect(problemsOf(["--namespace", "team-a, team-b"])).toEqual([]);
-  expect(problemsOf(["--namespace", "Team A"])).toEqual([
-    '--namespace is "Team A", expected names of namespaces with commas between them',
-  ]);
+test.each<[flags: string[], problem: string]>([
+  [["--port"], "Flag --port needs a value"],
+  [["--archive=yes"], '--archive is "yes", expected true or false'],
+  [["--webhook-allow=10.0.0.0/33"], '--webhook-allow: "10.0.0.0/33" is not an address'],
+  [
+    ["--manifests=here", "--manifest-source=kubernetes"],
+    "--manifests is for --manifest-source store; with kubernetes: kubectl apply -f here",
+  ],
+  [["--callback-key-rotation=23h"], "--callback-key-rotation is 23h, expected 1d or more"],
+  [
+    ["--callback-key-rotation=1d", "--callback-keys=keys"],
+    "--callback-key-rotation is for the keys in the store",
+  ],
+  [
+    ["--processes=2", "--store=redis://x", "--archive-store=sqlite:other"],
+    "--processes 2 needs an archive that processes share",
+  ],
+])("parseConfig() refuses %j", (flags, problem) => {
+  expect(problemsOf(flags)).toEqual([expect.stringContaining(problem)]);
+});
+
+test("parseConfig() takes switches as words and as numbers, and a rotation of a day", () => {
+  const config = parseConfig(["--archive=0", "--callback-key-rotation=1d"], {});
+  expect(config).toMatchObject({ archive: false, callbackKeyRotation: 86_400_000 });
+  expect(parseConfig(["--archive=false"], {}).archive).toBe(false);
+  expect(parseConfig(["--allow-remote-process=1"], {}).allowRemoteProcess).toBe(true);
 });
 
 test("parseConfig() shows no password of an address that it refuses", () => {
