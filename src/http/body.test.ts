@@ -41,6 +41,30 @@ describe.each([true, false])("a body whose length is announced: %s", (isAnnounce
   });
 });
 
+test.each(["text", "bytes"] as const)(
+  "the %s of a body that comes in pieces is whole",
+  async (form) => {
+    const pieces = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const piece of ["{", '"a"', ":1}"]) {
+          controller.enqueue(new TextEncoder().encode(piece));
+        }
+        controller.close();
+      },
+    });
+    const sent = { method: "POST", body: pieces, duplex: "half" } as RequestInit;
+    const body = new RequestBody(
+      new Request("http://x/", sent),
+      LIMITS,
+      new BodyLedger({ maxBytes: 64, maxBodyBytes: 16, maxEventBytes: 16 }),
+      { type: "anyone" },
+    );
+    expect(form === "text" ? await body.text() : new TextDecoder().decode(await body.bytes())).toBe(
+      '{"a":1}',
+    );
+  },
+);
+
 test.each([[[0xef, 0xbb, 0xbf, 0x31]], [[0x31, 0xff]], [[0xef, 0xbf, 0xbd]]])(
   "bytes %j that its text doesn't tell for sure are not made up",
   async (sent) => {
