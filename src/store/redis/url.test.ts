@@ -22,12 +22,13 @@ describe("parseRedisUrl()", () => {
     ["redis://:p@h", { topology: "single", nodes: [{ host: "h", port: 6379 }], password: "p" }],
     ["redis://p@[::1]:1", { topology: "single", nodes: [{ host: "::1", port: 1 }], password: "p" }],
     [
-      "redis+sentinel://h1,h2:5/main/2?sentinelPassword=s",
+      "redis+sentinel://h1,h2:5/main/2?sentinelUser=watch&sentinelPassword=s",
       {
         topology: "sentinel",
         nodes: [{ host: "h1", port: 26379 }, { host: "h2", port: 5 }],
         master: "main",
         database: 2,
+        sentinelUsername: "watch",
         sentinelPassword: "s",
       },
     ],
