@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
-import { loadWorkflow, takeChanges } from "./codec.ts";
+import { indexEntry, loadWorkflow, takeChanges } from "./codec.ts";
 import { createWorkflow } from "./create.ts";
 import type { EngineEnv } from "./engine.ts";
 import { viewWorkflow } from "./view.ts";
@@ -71,3 +71,18 @@ test("an unknown form is refused", () => {
   const { s: _specs, ...rest } = parts;
   expect(() => loadWorkflow(rest)).toThrow('part "s" is missing');
 });
+
+test.each([
+  [3_000, 1_000, 2_000, 1_000],
+  [3_000, undefined, 2_000, 2_000],
+  [1_000, 2_000, 3_000, 1_000],
+  [1_000, undefined, undefined, 1_000],
+])(
+  "a workflow created at %s ms that began at %s and ended at %s is listed as of %s: lists look at no newer ones",
+  (created, startedAt, finishedAt, createdAt) => {
+    const { header } = loadWorkflow(partsOf(workflow("a", "1")));
+    header.metadata.creationTimestamp = new Date(created).toISOString();
+    Object.assign(header, { startedAt, finishedAt });
+    expect(indexEntry({ header }).createdAt).toBe(createdAt);
+  },
+);
