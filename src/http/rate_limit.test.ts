@@ -46,3 +46,13 @@ test("a request counts to its address until its caller is known", () => {
   other.identify({ identity: { issuer: "j", subject: "ann" } });
   expect(other.refusal).toBeUndefined();
 });
+
+test("a caller who has proved no subject stays with the address", () => {
+  const limiter = createRateLimiter(2, new ManualClock(1_000_500));
+  const request = () => new CountedRequest(limiter, { remoteAddr: { hostname: "10.0.0.1" } });
+  const [first, second] = [request(), request()];
+  first.identify({ identity: { issuer: "i" } });
+  // Whoever sends a claim to a server that asks for nothing.
+  second.identify({ identity: { issuer: "i", subject: "ann" }, isAnyone: true });
+  expect(request().refusal?.status).toBe(429);
+});
