@@ -148,7 +148,7 @@ const DATE_LAYOUTS: readonly (readonly [layout: string, shape: RegExp])[] = [
   ["2006-01-02 15:04:05", /^\d{4}-\d\d-\d\d /],
   ["2006-01-02T15:04:05Z07:00", /^\d{4}-\d\d-\d\dT/],
   ["02 Jan 06 15:04 MST", /^\d\d [A-Za-z]/],
-  ["Monday, 02-Jan-06 15:04:05 MST", /^[A-Za-z]{4,}day,/],
+  ["Monday, 02-Jan-06 15:04:05 MST", /^[A-Za-z]{3,}day,/i],
   ["Mon, 02 Jan 2006 15:04:05 MST", /^[A-Za-z]{3},/],
 ];
 

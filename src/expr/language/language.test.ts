@@ -327,6 +327,8 @@ table("times and durations", [
   ["date('2024-03-01') > date('2024-02-29')", "true"],
   ["date('2024-03-01T00:00:00Z') == date('2024-03-01T01:00:00+01:00')", "true"],
   ["date('2024-02-29').Weekday()", "Thursday"],
+  ["date('Monday, 04-Mar-24 10:20:30 UTC')", "2024-03-04 10:20:30 +0000 UTC"],
+  ["date('FRIDAY, 01-MAR-24 10:20:30 UTC')", "2024-03-01 10:20:30 +0000 UTC"],
   ["date('2024-02-29').Month().String()", '"February"'],
   ["date('29/02/2024', '02/01/2006').YearDay()", "60n"],
   [
