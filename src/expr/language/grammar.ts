@@ -265,7 +265,9 @@ export class Grammar {
     const { kind, text, at } = this.#tokens.token;
     if (kind === "EOF") this.#tokens.fail("unexpected end of expression", at);
     if (kind !== "Identifier" && !(kind === "Operator" && WORD_OPERATORS.has(text))) {
-      this.#tokens.fail("expected name", at);
+      // At the token after the one that is no name, as in the reference.
+      this.#tokens.next();
+      this.#tokens.failHere("expected name");
     }
     this.#tokens.next();
     const property = this.#literal(text, at);

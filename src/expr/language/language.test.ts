@@ -393,6 +393,8 @@ describe("errors", () => {
       ["let x = 1; let x = 2; x", "compile", "cannot redeclare variable x", 16],
       ["name matches '['", "compile", "error parsing regexp: missing closing ]: `[`", 6],
       ["$env.nope", "compile", "unknown name nope", 6],
+      ["order.(total)", "compile", "expected name", 8],
+      ["order. == 1", "compile", "expected name", 11],
       ["order.note.x", "runtime", "cannot fetch x from <nil>", 12],
       ["order.total.x", "runtime", "cannot fetch x from float64", 13],
       ["words[9]", "runtime", "index out of range: 9 (array length is 4)", 6],
