@@ -56,8 +56,7 @@ export class ScopeEnvironment {
     let value = reference.local ? undefined : this.#root(reference.path[0] ?? "");
     if (value === undefined) return reference.path.slice(0, 1);
     for (let depth = 1; depth < reference.path.length; depth++) {
-      if (!isValueMap(value)) return undefined;
-      value = ownValue(value, reference.path[depth] as string);
+      value = isValueMap(value) ? ownValue(value, reference.path[depth] as string) : undefined;
       if (value === undefined) return reference.path.slice(0, depth + 1);
     }
     return undefined;

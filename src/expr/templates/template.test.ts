@@ -80,6 +80,13 @@ describe("substituteText()", () => {
       "failed to evaluate expression: inputs.parameters.my is missing",
     ],
     [
+      "{{=inputs.parameters.msg.x}}",
+      "unresolved",
+      "failed to evaluate expression: inputs.parameters.msg.x is missing",
+    ],
+    ["{{=sprig.nope('x')}}", "unresolved", "failed to evaluate expression: sprig.nope is missing"],
+    ["{{=let x = 1; x}}", "unresolved", "failed to evaluate expression: x is missing"],
+    [
       "{{tasks.S.outputs.result}}",
       "absent",
       "unable to substitute {{tasks.S.outputs.result}}: output is an absent optional (skipped/omitted node with no default)",
@@ -123,6 +130,13 @@ describe("substituteText()", () => {
     }
     expect(failure("{{=1 +}}", "keep").kind).toBe("expression");
     expect(failure("{{tasks.S.outputs.result}}", "keep").kind).toBe("absent");
+  });
+
+  test("a name of the expression itself is missing only where nothing may be", () => {
+    expect(run("{{=let x = 'a'; x + workflow.name}}", "keep")).toBe("awf");
+    expect(run("{{=let x = 1; x}}", { errorUnder: ["tasks"] })).toBe("1");
+    const failing = "{{=let x = asInt('x'); x}}";
+    expect(run(failing, { errorUnder: ["tasks"] })).toBe(failing);
   });
 
   test("errorUnder is an error for names under its parts only", () => {

@@ -12,7 +12,13 @@ import { RunContext, type RunOptions } from "../values/run_context.ts";
 import { type Scope, ScopeEnvironment } from "../language/scope.ts";
 import { CLOSE, OPEN, type Tag, tagAfter, type TagPlaces, tagPlaces } from "./tags.ts";
 import { wellFormed } from "../values/utf8.ts";
-import { fromJson, type FunctionTable, type Value } from "../values/values.ts";
+import {
+  fromJson,
+  type FunctionTable,
+  isValueMap,
+  ownValue,
+  type Value,
+} from "../values/values.ts";
 
 /**
  * What happens to a tag whose name is unknown or whose expression can't be evaluated yet: `error`; `keep` leaves the
@@ -263,8 +269,11 @@ class TagReplacer {
     };
     this.#evaluation.step(STEPS_PER_EXPRESSION);
     const references = this.#references(source, tag);
+    const canMiss = this.#options.missing !== "error";
+    // A name made by `let` is missing only where nothing may be, as in the reference.
+    const hasLocal = canMiss && references.some(({ local }) => local);
     const missing = references
-      .filter(({ path: [root = ""] }) => !this.#options.functions?.has(root))
+      .filter(({ local }) => !(canMiss && local))
       .map((reference) => this.#missingPart(reference))
       .filter((path) => path !== undefined);
     const wrong = missing.find((path) => isErrorFor(path, this.#options.missing));
@@ -272,7 +281,7 @@ class TagReplacer {
       fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
     }
     if (missing.length > 0) return undefined;
-    const canKeep = this.#options.missing === "keep";
+    const canKeep = this.#options.missing === "keep" || hasLocal;
     let value: Value;
     try {
       value = this.#evaluate(source, references);
@@ -300,7 +309,13 @@ class TagReplacer {
 
   /** What is missing of a name; of one with a guard, only that nothing begins with its first part counts. */
   #missingPart(reference: Reference): readonly string[] | undefined {
-    const missing = this.#environment.missingPart(reference);
+    const [root = "", member] = reference.path;
+    const functions = this.#options.functions?.get(root);
+    const missing = functions === undefined
+      ? this.#environment.missingPart(reference)
+      : member === undefined || (isValueMap(functions) && ownValue(functions, member) !== undefined)
+      ? undefined
+      : [root, member];
     return reference.guarded && missing !== undefined && missing.length > 1 ? undefined : missing;
   }
 
