@@ -19,6 +19,16 @@ spec:
     ]);
   });
 
+  it("takes a member in another case for an unknown one, whatever it holds", () => {
+    expect(lines(`
+kind: Workflow
+metadata: {name: w}
+spec: {entrypoint: a, templates: [{name: a, NAME: {}, suspend: {}}]}
+`)).toEqual([
+      'in "w" (Workflow): strict decoding error: unknown field "spec.templates[0].NAME"',
+    ]);
+  });
+
   it("warns of unknown members inside steps, which the reference does not see", () => {
     const [result] = lint(`
 kind: WorkflowTemplate

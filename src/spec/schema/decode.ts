@@ -134,7 +134,8 @@ class Decoder {
       }
       if (found === undefined || (this.#onUnknown !== undefined && found.name !== key)) {
         this.#reportUnknown(key, schema);
-        if (found === undefined) continue;
+        // Inside a step a name in another case is the member all the same.
+        if (found === undefined || this.#stepDepth === 0) continue;
       }
       this.#enter(key, found.name);
       const decoded = found.field.shared
