@@ -64,12 +64,15 @@ export function runCases(dir: string, file: string, helpers: FunctionTable): Con
   return { passed: cases.length - lines.length, total: cases.length, lines };
 }
 
-type Outcome = { readonly value: Value } | { readonly error: string; readonly text: string };
+type Outcome =
+  | { readonly type: string; readonly plain: unknown }
+  | { readonly error: string; readonly text: string };
 
 function outcomeOf(source: string, env: ValueMap, functions: FunctionTable): Outcome {
   try {
     const program = compileExpr(source, { env, functions });
-    return { value: program.run(env, { now: () => 1_700_000_000_000, random: () => 0.5 }) };
+    const value = program.run(env, { now: () => 1_700_000_000_000, random: () => 0.5 });
+    return { type: typeOf(value), plain: describe(value) };
   } catch (error) {
     if (error instanceof ExprCompileError) return { error: "compile", text: error.message };
     if (error instanceof ExprRuntimeError) return { error: "runtime", text: error.message };
@@ -86,8 +89,7 @@ function differenceOf(item: ExprCase, got: Outcome): string | undefined {
       ? undefined
       : `${wanted}\n  got ${got.error} error: ${got.text}`;
   }
-  const type = typeOf(got.value);
-  const plain = describe(got.value);
+  const { type, plain } = got;
   if (item.error === undefined && type === item.type && isSame(item.want, plain)) return undefined;
   return `${wanted}\n  got ${type} ${shorten(JSON.stringify(plain))}`;
 }

@@ -28,7 +28,7 @@ const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = 
   [
     "not a boolean",
     /unable to cast expression result '.*' to bool/gs,
-    /the expression must give true or false, not (.*?)(?=\]?$)/gs,
+    /the expression must give true or false, not (\[.*?\]|.*?)(?=\]?$)/gs,
   ],
   ["", /; write FIELD=VALUE or .*$/gs],
   ["", /; [^;]* has ended already: \w+$/gs],
