@@ -13,6 +13,7 @@ import { LIVE } from "./live.ts";
 import {
   blankHeader,
   blankNode,
+  hasEnded,
   type Header,
   type NodeRecord,
   type Role,
@@ -162,7 +163,9 @@ function importNode(
   node.order = order;
   node.boundary = boundary?.id;
   if (parents.length > 0) node.parents = parents;
-  node.outbound = outboundNodes;
+  // A group that has ended and shows none has none; elsewhere they would be worked out from the tree.
+  const isEndedGroup = (type === "Steps" || type === "DAG") && hasEnded(node);
+  node.outbound = outboundNodes ?? (isEndedGroup ? [] : undefined);
   if (type === "Pod" && phase !== "Pending") node.starts = 1;
   node.isImported = true;
   return node;

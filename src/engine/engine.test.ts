@@ -539,6 +539,40 @@ test("an estimate that came with the workflow is shown from its start on", () =>
   expect(viewWorkflow(loadWorkflow(put)).status?.estimatedDuration).toBe(12);
 });
 
+test("a group that has ended and came without outbound nodes shows none", () => {
+  const { env } = given(JOB);
+  const { metadata, spec } = parse(JOB) as Workflow;
+  const ended = { phase: "Failed", startedAt: null, finishedAt: null } as const;
+  const state = createWorkflow({
+    metadata: { namespace: "ns", uid: "u", ...metadata },
+    spec,
+    status: {
+      ...ended,
+      nodes: {
+        wf: { ...ended, id: "wf", name: "wf", displayName: "wf", type: "Steps", children: ["g"] },
+        g: {
+          ...ended,
+          id: "g",
+          name: "wf[0]",
+          displayName: "[0]",
+          type: "StepGroup",
+          boundaryID: "wf",
+          children: ["p"],
+        },
+        p: {
+          ...ended,
+          id: "p",
+          name: "wf[0].a",
+          displayName: "a",
+          type: "Pod",
+          boundaryID: "wf",
+        },
+      },
+    },
+  }, env());
+  expect(viewWorkflow(state).status?.nodes?.["wf"]?.outboundNodes).toBeUndefined();
+});
+
 test("a timer that fires too early is set again, and nothing else happens", () => {
   const story = given(`
 metadata: {name: wf}
