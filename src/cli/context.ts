@@ -54,10 +54,10 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
     .addOption(
       new Option("--argo-http1", "accepted, without effect: it is always HTTP/1.1").hideHelp(),
     )
-    .option(
-      "--token <token>",
-      "sent as Authorization (SLUICE_TOKEN, ARGO_TOKEN)",
-      env["SLUICE_TOKEN"] || env["ARGO_TOKEN"],
+    .addOption(
+      new Option("--token <token>", "sent as Authorization (SLUICE_TOKEN, ARGO_TOKEN)")
+        // Help shows the text, never the token.
+        .default(env["SLUICE_TOKEN"] || env["ARGO_TOKEN"], "the variable's value"),
     )
     .option("-H, --header <name:value>", "extra header", collect)
     .addOption(new Option("--loglevel <level>", "accepted, without effect").hideHelp())

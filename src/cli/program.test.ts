@@ -36,6 +36,17 @@ test("--version is answered without a server", async () => {
   }
 });
 
+test("help does not show the token of the environment, which commands use", async () => {
+  vi.stubEnv("SLUICE_TOKEN", "shh");
+  try {
+    const program = await buildProgram(() => {});
+    expect(program.opts()).toMatchObject({ token: "shh" });
+    expect(program.helpInformation()).not.toContain("shh");
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
 test.each<[given: string[], read: string[]]>([
   [["get", "x", "--no-color=true"], ["get", "x", "--no-color"]],
   [["get", "x", "--no-color=false"], ["get", "x"]],
