@@ -6,7 +6,7 @@ import type { ContainerLaunch } from "./runtime.ts";
 import { capabilityName, DROPPED, securityContext } from "./container_rules.ts";
 import type { Mount } from "./path_map.ts";
 import { parseQuantity } from "../resources_duration.ts";
-import { StartFault } from "./start_fault.ts";
+import { configFault, refuseNul } from "./start_fault.ts";
 
 /** Where a script's source is in its container. */
 export const SCRIPT_PATH = "/argo/staging/script";
@@ -64,9 +64,7 @@ export function createArguments(launch: ContainerLaunch, options: CreateOptions)
   if (entrypoint !== undefined) args.push(`--entrypoint=${entrypoint}`);
   args.push("--", spec.image ?? "", ...rest, ...(spec.args ?? []).map(expand));
   if (container.source !== undefined) args.push(SCRIPT_PATH);
-  if (args.some((arg) => arg.includes("\0"))) {
-    throw configFault(container.name, "its command or an argument has a NUL");
-  }
+  refuseNul(container.name, args, env);
   return args;
 }
 
@@ -78,7 +76,7 @@ const MAX_LINE_BYTES = 32 * 1024;
  * very long) as arguments. They never become variables of the program that makes the container: `PATH` or `LD_PRELOAD`
  * would decide what runs on the machine.
  *
- * @throws {StartFault} for a name or value that can't be a variable at all.
+ * @throws {StartFault} for a name that no variable can have.
  */
 export function splitVariables(
   container: string,
@@ -90,7 +88,6 @@ export function splitVariables(
     if (!/^[^\s=#*"'\0-][^\s=*\0]*$/.test(name)) {
       throw configFault(container, `${JSON.stringify(name)} can't be the name of a variable`);
     }
-    if (value.includes("\0")) throw configFault(container, `variable ${name} has a NUL`);
     const line = `${name}=${value}`;
     const isLine = !/[\r\n\v\f\u0085\u2028\u2029]|^["'\s]|["'\s]$/.test(value) &&
       Buffer.byteLength(line) < MAX_LINE_BYTES;
@@ -98,10 +95,6 @@ export function splitVariables(
     else args.push(`--env=${line}`);
   }
   return { file: lines.join(""), args };
-}
-
-function configFault(container: string, message: string): StartFault {
-  return new StartFault(container, "CreateContainerConfigError", message);
 }
 
 const PULL = new Map([["Always", "always"], ["IfNotPresent", "missing"], ["Never", "never"]]);

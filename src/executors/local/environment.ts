@@ -5,7 +5,7 @@ import type { ConfigSource } from "../../artifacts/config_source.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { argoVariables } from "../argo_variables.ts";
 import type { PlannedContainer } from "../container_plan.ts";
-import { StartFault } from "./start_fault.ts";
+import { configFault } from "./start_fault.ts";
 
 /** Longest single variable that Linux hands to a process. */
 const MAX_VARIABLE_BYTES = 128 * 1024 - 1;
@@ -69,7 +69,7 @@ async function readEntries(
     const entries = await readConfig(config, kind, task.namespace, name);
     if (entries !== undefined) return entries;
     if (reference["optional"] === true) return {};
-    throw missing(container, `${kind} "${name}" does not exist in namespace ${task.namespace}`);
+    throw configFault(container, `${kind} "${name}" does not exist in namespace ${task.namespace}`);
   }
   return {};
 }
@@ -88,7 +88,7 @@ async function readValue(
     const key = textOf(ref["key"]);
     const value = (await readConfig(config, kind, task.namespace, name))?.[key];
     if (value !== undefined || ref["optional"] === true) return value;
-    throw missing(
+    throw configFault(
       container,
       `${kind} "${name}" in namespace ${task.namespace} has no key "${key}"`,
     );
@@ -151,8 +151,4 @@ export function expandReferences(text: string, env: Record<string, string>): str
 
 function textOf(value: unknown): string {
   return value === undefined || value === null ? "" : String(value);
-}
-
-function missing(container: string, message: string): StartFault {
-  return new StartFault(container, "CreateContainerConfigError", message);
 }

@@ -56,6 +56,18 @@ test("a task that needs the image's entrypoint fails with a message that names t
   expect(outcome.message).toContain("--executor container or kubernetes");
 });
 
+test("a text with a NUL is told, and not shown: it may be a secret", async () => {
+  const command = ["true"];
+  const said = async (task: TaskSpec) => (await run(task)).message;
+  expect(await said(taskSpec("a", { container: { command, args: ["hush\0"] } }))).toBe(
+    "Pod failed before main container starts due to CreateContainerConfigError: its command or an argument has a NUL",
+  );
+  const env = [{ name: "TOKEN", value: "hush\0" }];
+  expect(await said(taskSpec("b", { container: { command, env } }))).toBe(
+    "Pod failed before main container starts due to CreateContainerConfigError: variable TOKEN has a NUL",
+  );
+});
+
 test("a program that isn't on this machine is an Error, one that the shell can't find is a failure", async () => {
   const outcome = await run(taskSpec("a", { container: { command: ["no-such-program"] } }));
   expect(outcome).toMatchObject({ phase: "Error" });

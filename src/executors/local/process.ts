@@ -22,7 +22,7 @@ import { createPathMap, guestPath } from "./path_map.ts";
 import type { PathMap } from "./path_map.ts";
 import { isRunning, ProcessSupervisor } from "./process_supervisor.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
-import { StartFault } from "./start_fault.ts";
+import { refuseNul, StartFault } from "./start_fault.ts";
 import { PROXY_VARIABLES } from "./proxy_variables.ts";
 
 /** Variables of the server that a task gets; no others, since they may hold the server's secrets. */
@@ -116,6 +116,7 @@ class ProcessRuntime implements LocalRuntime {
       await writeInside(place, paths.rewrite(source), { mode: 0o755 });
       argv.push(script);
     }
+    refuseNul(name, argv, env);
     const [program] = argv;
     if (program === undefined || (source !== undefined && command.length === 0)) {
       throw new StartFault(

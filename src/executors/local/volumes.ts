@@ -12,7 +12,7 @@ import { readConfig } from "./environment.ts";
 import { guestPath } from "./path_map.ts";
 import type { Mount } from "./path_map.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
-import { StartFault } from "./start_fault.ts";
+import { configFault } from "./start_fault.ts";
 
 /** Where the pieces of a task's volumes come from. */
 export interface VolumeSources {
@@ -142,8 +142,4 @@ async function writeEntries(
 
 function text(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-function configFault(container: string, message: string): StartFault {
-  return new StartFault(container, "CreateContainerConfigError", message);
 }
