@@ -111,8 +111,11 @@ export async function receiveEvent(
   }
 }
 
-/** @throws {Problem} InvalidArgument for a number that is read as infinite: it would be stored as null */
-function payloadText(payload: Json): string {
+/**
+ * A payload as it is stored.
+ * @throws {Problem} InvalidArgument for a number that is read as infinite: it would be stored as null
+ */
+export function payloadText(payload: Json): string {
   const text = JSON.stringify(payload);
   const place = text.includes("null") ? infiniteIn(payload, "payload") : undefined;
   if (place === undefined) return text;

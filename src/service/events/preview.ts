@@ -22,7 +22,7 @@ import {
 } from "./binding_runs.ts";
 import { BindingSource, type EventBinding } from "./binding_source.ts";
 import { explanationOf } from "./explained_event.ts";
-import type { EventRequest } from "./intake.ts";
+import { type EventRequest, payloadText } from "./intake.ts";
 
 /** What a binding would do with an event. */
 export interface BindingPreview {
@@ -81,10 +81,14 @@ export async function testBinding(
   return await previewAll(dispatchOf(deps, caller, request), [placed], true);
 }
 
-/** The right to send the event. */
-async function requireSending(caller: Caller, { namespace }: EventRequest): Promise<void> {
+/** Refuses what would be refused if it were sent. */
+async function requireSending(
+  caller: Caller,
+  { namespace, payload }: EventRequest,
+): Promise<void> {
   const { resource } = MANIFEST_RESOURCES.WorkflowEventBinding;
   await requireAccess(caller, { verb: "list", resource, namespace });
+  payloadText(payload);
 }
 
 function dispatchOf(

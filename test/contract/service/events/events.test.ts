@@ -379,6 +379,13 @@ test("receiveEvent() refuses a number that would be stored as null", async () =>
   expect(await deps.store.events.depth()).toBe(1);
 });
 
+test("testEvent() refuses what receiveEvent() refuses", async () => {
+  const payload = { seconds: Infinity };
+  const tested = { namespace: NAMESPACE, discriminator: "", payload, metadata: {} };
+  await expect(testEvent(deps, everybody, tested)).rejects
+    .toThrow("payload.seconds is a number too large for a float of 64 bits");
+});
+
 test("testEvent() tells of what the event could not create", async () => {
   await template("t");
   const named = (name: string) => submitting("true", { metadata: { name } });
