@@ -64,7 +64,11 @@ export async function explainDelivery(
   const delivery = await readDelivery(deps, namespace, id);
   const text = delivery.event ?? "";
   const envelope = readEnvelope(text);
-  if (envelope === undefined) throw notFound(`the event of delivery "${id}" is not kept`);
+  if (envelope === undefined) {
+    throw notFound(
+      `the event of delivery "${id}" is not kept: only dead letters and a sample of the others keep it (--kept-event-rate)`,
+    );
+  }
   const { payload, metadata, sender } = envelope;
   const { discriminator, receivedAt, attempts } = delivery;
   const dispatch: EventDispatch = {

@@ -153,7 +153,8 @@ test("an event that is not kept is said to be so", async () => {
   expect([hasEvent, state]).toEqual([undefined, "done"]);
   expect(await call("GET", `event-deliveries/one/${id}/event`)).toMatchObject({
     status: 404,
-    message: `the event of delivery "${id}" is not kept`,
+    message:
+      `the event of delivery "${id}" is not kept: only dead letters and a sample of the others keep it (--kept-event-rate)`,
   });
 });
 
