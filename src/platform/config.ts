@@ -226,7 +226,7 @@ export const CONFIG_TABLE = {
     default: 64,
     min: 1,
     max: 4096,
-    doc: "Number of shards; counts only when the store is new",
+    doc: "Number of shards; takes effect only when the store is new",
   },
   leaseTtl: {
     type: "duration",
@@ -275,7 +275,8 @@ export const CONFIG_TABLE = {
     default: 32,
     min: 1,
     max: 10_000,
-    doc: "How many task starts may be under way at once, three quarters of them of one namespace",
+    doc:
+      "How many task starts may be under way at once, at most three quarters of them for one namespace",
   },
   eventOperationQueueSize: {
     type: "integer",
@@ -479,7 +480,7 @@ export const CONFIG_TABLE = {
     min: 1,
     max: 100_000,
     doc:
-      "Most deliveries of one subscription that wait on a replica; the newest beyond become dead letters at once",
+      "Most deliveries of one subscription that wait on a replica; further ones become dead letters at once",
   },
   webhookDeadLetters: {
     type: "integer",
@@ -560,8 +561,7 @@ export const CONFIG_TABLE = {
     default: MAX_JSON_MEMBERS,
     min: 1_000,
     max: 100_000_000,
-    doc:
-      "Objects, lists and what is in them that a body may have: what decoding costs goes by these",
+    doc: "Most objects, lists and members of them in a body: they decide what decoding costs",
   },
   maxUploadBytes: {
     type: "integer",
