@@ -154,7 +154,7 @@ async function run(
       now: Date.now,
     });
     teller.clear();
-    if (report.hasGoneOn) say("went on with the copy that was not finished");
+    if (report.hasGoneOn) say("resumed the unfinished copy");
     return reportText(report);
   } finally {
     teller.clear();

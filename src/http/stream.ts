@@ -213,7 +213,9 @@ class LargeFrames {
       this.#taken = missing;
     }
     if (this.hasRoom) {
-      hold?.begin(() => cut(new Error("nothing of the stream was taken while others waited")));
+      hold?.begin(() =>
+        cut(new Error("the client read nothing of the stream while others waited"))
+      );
     }
     this.#rest = shortPieces(frames.map(({ text }) => frameText(text, this.#framing, false)));
   }

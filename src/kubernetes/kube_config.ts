@@ -57,7 +57,9 @@ export async function loadKubeConfig(
   const files = (await Promise.all(paths.map(readKubeFile))).filter((file) => file !== undefined);
   if (files.length === 0) {
     const where = paths.join(", ");
-    throw fault(`Found no Kubernetes: not in a pod, and there is no kubeconfig at ${where}`);
+    throw fault(
+      `Found no Kubernetes: not in a pod, and there is no kubeconfig at ${where} (KUBECONFIG names another)`,
+    );
   }
   return await fromKubeconfig(files, context);
 }

@@ -347,7 +347,7 @@ describe("from files", () => {
       env: { SLUICE_SERVER: "http://127.0.0.1:1" },
     });
     expect(status).toBe(1);
-    expect(err).toContain("what is there already is not known");
+    expect(err).toContain("cannot tell what is already there");
     expect(out).toContain("✖ WorkflowTemplate team-f/missing:");
     expect(out).toContain("! WorkflowTemplate team-f/plugin\n    spec.templates[0].plugin: ");
     expect(out).toContain("    parallelism: there is no such bound");

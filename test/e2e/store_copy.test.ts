@@ -40,7 +40,7 @@ test("every suspended workflow is resumed on Redis and ends", async () => {
     "is an unfinished copy",
   );
   const second = await runCopy(from, redis.url);
-  expect(second.said).toContain("went on with the copy that was not finished");
+  expect(second.said).toContain("resumed the unfinished copy");
   expect(second.said).toContain(
     `${redis.url} has 16 shards; records, all with the right checksums: actor ${COUNT}, `,
   );

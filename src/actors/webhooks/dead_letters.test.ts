@@ -85,7 +85,7 @@ test("what cannot be read is removed and harms no other", () => {
   send(bury("1"), 1_000);
   expect(ids()).toEqual(["1"]);
   expect(Object.keys(parts)).toEqual(["d:1"]);
-  expect(() => send({ type: "bury", delivery: {} }, 1)).toThrow(/form/);
+  expect(() => send({ type: "bury", delivery: {} }, 1)).toThrow(/damaged/);
   expect(() => send({ type: "other" }, 1)).toThrow(/Unknown command/);
 });
 

@@ -92,7 +92,7 @@ class DeadLettersActor implements HotActor {
         return this.#replay(body["ids"], env.now);
       case "post": {
         const { delivery } = body;
-        if (!isDelivery(delivery)) throw invalid("a delivery has not the form of one");
+        if (!isDelivery(delivery)) throw invalid("a stored delivery is damaged");
         return this.#post(delivery);
       }
       case "timer-fired":
@@ -123,7 +123,7 @@ class DeadLettersActor implements HotActor {
   }
 
   #bury({ delivery, reason, attempts }: JsonObject, now: number): undefined {
-    if (!isDelivery(delivery)) throw invalid("a dead letter has not the form of one");
+    if (!isDelivery(delivery)) throw invalid("a stored dead letter is damaged");
     const { since: _, ...kept } = delivery;
     const letter: DeadLetter = {
       delivery: kept as WebhookDelivery,

@@ -88,7 +88,7 @@ export class Webhooks {
     );
     this.#faults = metrics.counter(
       "sluice_webhook_expression_errors_total",
-      "Changes that a subscription was not told of because its expression failed",
+      "Changes that were not sent to a subscription because its expression failed",
     );
     this.#lag = metrics.histogram(
       "sluice_webhook_lag_seconds",

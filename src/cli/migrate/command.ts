@@ -165,7 +165,7 @@ async function findTarget(
   } catch (error) {
     const isAway = error instanceof ClientError && error.status === 0;
     if (!isAway || options.apply === true) throw error;
-    say(`${error.message}: what is there already is not known`);
+    say(`${error.message}: cannot tell what is already there`);
     return { target: undefined, executor: executor ?? USUAL_EXECUTOR };
   }
 }

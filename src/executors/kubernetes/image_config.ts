@@ -144,14 +144,14 @@ class Registry {
   async #authorize(challenge: string): Promise<string> {
     const basic = this.#login === undefined ? undefined : `Basic ${this.#login}`;
     if (/^basic/i.test(challenge)) {
-      if (basic === undefined) throw new Error(`${this.name.registry} wants a login`);
+      if (basic === undefined) throw new Error(`${this.name.registry} requires a login`);
       return basic;
     }
     const facts = new Map(
       [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = "", value = ""]) => [key, value]),
     );
     const realm = facts.get("realm") ?? "";
-    if (!URL.canParse(realm)) throw new Error(`${this.name.registry} wants a login`);
+    if (!URL.canParse(realm)) throw new Error(`${this.name.registry} requires a login`);
     const url = new URL(realm);
     const service = facts.get("service");
     if (service !== undefined) url.searchParams.set("service", service);
@@ -207,7 +207,7 @@ async function readCommand(registry: Registry): Promise<ImageCommand> {
     const chosen = linux.find(({ platform }) =>
       isJsonObject(platform) && platform["architecture"] === own
     ) ?? linux[0];
-    if (chosen === undefined) throw new Error("the image has no form for Linux");
+    if (chosen === undefined) throw new Error("the image has no variant for Linux");
     manifest = await registry.get("manifests", String(chosen["digest"]));
   }
   const { config } = manifest;

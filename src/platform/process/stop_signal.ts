@@ -7,7 +7,7 @@ export function stopSignal(log: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (signal: string) => {
     if (stop.signal.aborted) process.exit(130);
-    log.info({ signal }, "told to stop");
+    log.info({ signal }, "stopping");
     stop.abort();
   };
   process.on("SIGTERM", onSignal);

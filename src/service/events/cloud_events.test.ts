@@ -99,14 +99,14 @@ test.each<[JsonObject, string]>([
   [{ specversion: null }, "specversion: a CloudEvent needs it"],
   [{ specversion: "0.3" }, "specversion: 0.3 is not known, send 1.0"],
   [{ id: "" }, "id: it must not be empty"],
-  [{ id: 7 }, "id: a text is needed"],
+  [{ id: 7 }, "id: a string is needed"],
   [{ source: "a b" }, "source: it is not a URI"],
   [{ time: "yesterday" }, "time: yesterday is not a time such as"],
   [{ time: "2026-13-01T00:00:00Z" }, "time: "],
   [{ Upper: "x" }, "Upper: the name of an attribute"],
   [{ "a-b": "x" }, "a-b: the name of an attribute"],
   [JSON.parse('{"__proto__": "x"}'), "__proto__: the name of an attribute"],
-  [{ x: {} }, "x: an attribute of a CloudEvent is a text, a boolean or an integer"],
+  [{ x: {} }, "x: an attribute of a CloudEvent must be a string, a boolean or an integer"],
   [{ x: 1.5 }, "x: an attribute"],
   [{ x: "v".repeat(4_097) }, "x: 4097 characters, at most 4096"],
   [
@@ -125,17 +125,17 @@ test("headers and bodies of another form are refused", () => {
   const { "ce-source": _, ...rest } = HEADERS;
   expect(refusalOf(() => binary(rest))).toBe("400 header ce-source: a CloudEvent needs it");
   expect(refusalOf(() => binary({ ...HEADERS, "ce-a": ["1", "2"] })))
-    .toBe("400 header ce-a: it is there 2 times");
+    .toBe("400 header ce-a: it occurs 2 times");
   expect(refusalOf(() => binary({ ...HEADERS, "ce-a_b": ["1"] }))).toMatch(/^400 header ce-a_b: /);
   expect(refusalOf(() => binary({ ...HEADERS, "ce-data": ["1"] }))).toMatch(
     /^400 header ce-data: /,
   );
   for (const body of [undefined, null, "text", [EVENT]]) {
-    expect(refusalOf(() => structured(body))).toMatch(/a CloudEvent is a JSON object/);
+    expect(refusalOf(() => structured(body))).toMatch(/a CloudEvent must be a JSON object/);
   }
   const batch = (body: Json | undefined) => cloudEventsOf("batch", body, {}, undefined);
-  expect(refusalOf(() => batch(EVENT))).toBe("400 a batch of CloudEvents is a JSON list");
-  expect(refusalOf(() => batch(["x"]))).toBe("400 [0]: a CloudEvent is a JSON object");
+  expect(refusalOf(() => batch(EVENT))).toBe("400 a batch of CloudEvents must be a JSON list");
+  expect(refusalOf(() => batch(["x"]))).toBe("400 [0]: a CloudEvent must be a JSON object");
   expect(refusalOf(() => batch(Array.from({ length: 101 }, () => EVENT))))
     .toBe("400 a batch has at most 100 CloudEvents, not 101");
 });

@@ -113,7 +113,7 @@ export function cloudEventsOf(
     return [eventOf(attributes, body ?? null, others)];
   }
   if (mode === "structured") return [structuredEvent(body, others, "")];
-  if (!Array.isArray(body)) throw invalid("a batch of CloudEvents is a JSON list");
+  if (!Array.isArray(body)) throw invalid("a batch of CloudEvents must be a JSON list");
   if (body.length > MAX_BATCH) {
     throw invalid(`a batch has at most ${MAX_BATCH} CloudEvents, not ${body.length}`);
   }
@@ -131,7 +131,7 @@ function structuredEvent(
   place: string,
 ): CloudEvent {
   const whole = place === "" ? "the body" : place;
-  if (!isJsonObject(value ?? null)) throw invalid(`${whole}: a CloudEvent is a JSON object`);
+  if (!isJsonObject(value ?? null)) throw invalid(`${whole}: a CloudEvent must be a JSON object`);
   const event = value as JsonObject;
   const at = (name: string) => place === "" ? name : `${place}.${name}`;
   const attributes = newTable<string>();
@@ -146,9 +146,9 @@ function structuredEvent(
 /** An attribute's value as a text. */
 function textOf(name: string, value: Json, place: string): string {
   if (typeof value === "string") return value;
-  if (Object.hasOwn(NAMED, name)) throw invalid(`${place}: a text is needed`);
+  if (Object.hasOwn(NAMED, name)) throw invalid(`${place}: a string is needed`);
   if (typeof value === "boolean" || Number.isInteger(value)) return String(value);
-  throw invalid(`${place}: an attribute of a CloudEvent is a text, a boolean or an integer`);
+  throw invalid(`${place}: an attribute of a CloudEvent must be a string, a boolean or an integer`);
 }
 
 function dataOf(
@@ -163,7 +163,7 @@ function dataOf(
   const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;
   const isSame = bytes?.toString("base64").replaceAll("=", "") ===
     String(encoded).replaceAll("=", "");
-  if (bytes === undefined || !isSame) throw invalid(`${place}: a text in base64 is needed`);
+  if (bytes === undefined || !isSame) throw invalid(`${place}: a base64 string is needed`);
   // Without a content type data is JSON.
   if (!/^(|.*[/+]json)$/.test(mediaType(contentType))) return encoded;
   return jsonOf(bytes, place);
@@ -175,7 +175,7 @@ function jsonOf(bytes: Uint8Array, place: string): Json {
     return readFirstJson(text, MAX_DATA_MEMBERS) ?? null;
   } catch (error) {
     if (error instanceof Problem && error.status !== 400) throw error;
-    throw invalid(`${place}: the datacontenttype says JSON, and the data is not`);
+    throw invalid(`${place}: the datacontenttype says JSON, but the data is not`);
   }
 }
 
@@ -188,7 +188,7 @@ function attributesOfHeaders(
   if (contentType !== undefined) attributes["datacontenttype"] = contentType;
   for (const [name, values] of Object.entries(metadata)) {
     if (!name.startsWith(PREFIX)) continue;
-    if (values.length > 1) throw invalid(`header ${name}: it is there ${values.length} times`);
+    if (values.length > 1) throw invalid(`header ${name}: it occurs ${values.length} times`);
     attributes[name.slice(PREFIX.length)] = unescape(values[0] ?? "");
   }
   return attributes;

@@ -170,5 +170,5 @@ function readCursor(token: string): Cursor {
       };
     }
   }
-  throw invalid("continue is not what an answer has given; begin anew");
+  throw invalid("the continue token is not one that an answer gave; start from the beginning");
 }

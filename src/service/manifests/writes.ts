@@ -230,7 +230,7 @@ async function announceLimits(
   } catch (error) {
     deps.log.warn(
       { namespace, configMap: name, err: error },
-      "semaphores were not told their new sizes",
+      "could not announce the new sizes of semaphores",
     );
   }
 }
