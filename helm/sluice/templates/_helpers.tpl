@@ -152,11 +152,11 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail "auth.mode=sso needs auth.sso.issuer and auth.sso.audience" -}}
 {{- end -}}
 {{- if and $sso (not .Values.auth.sso.jwksUrl) (not (regexMatch "^https?://." .Values.auth.sso.issuer)) -}}
-{{- fail (printf "auth.sso.issuer=%s is no address, at which the issuer's keys are found; correct it, or set auth.sso.jwksUrl" .Values.auth.sso.issuer) -}}
+{{- fail (printf "auth.sso.issuer=%s is not an address at which the issuer's keys can be found; correct it, or set auth.sso.jwksUrl" .Values.auth.sso.issuer) -}}
 {{- end -}}
 {{- range $name := list "issuer" "audience" "jwksUrl" "clientId" "redirectUrl" "clientSecret" -}}
 {{- if and (not $sso) (get $.Values.auth.sso $name) -}}
-{{- fail (printf "auth.sso.%s is for auth.mode=sso or \"client,sso\"; with auth.mode=%s nobody is asked for single sign-on" $name $.Values.auth.mode) -}}
+{{- fail (printf "auth.sso.%s is for auth.mode=sso or \"client,sso\"; with auth.mode=%s there is no single sign-on" $name $.Values.auth.mode) -}}
 {{- end -}}
 {{- end -}}
 {{- if ne (empty .Values.auth.sso.clientId) (empty .Values.auth.sso.redirectUrl) -}}
@@ -166,15 +166,15 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail "auth.sso.clientSecret is the Secret of a client: it needs auth.sso.clientId" -}}
 {{- end -}}
 {{- if and (or $sso .Values.auth.tokensSecret) (not (include "sluice.accessConfigMap" .)) -}}
-{{- fail "single sign-on and tokens need rules in auth.access or auth.accessConfigMap: without, nobody may do anything" -}}
+{{- fail "single sign-on and tokens need rules in auth.access or auth.accessConfigMap: without rules, nobody may do anything" -}}
 {{- end -}}
 {{- $asksCluster := include "sluice.asksCluster" . -}}
 {{- if and (contains "client" .Values.auth.mode) (not $asksCluster) (not .Values.auth.tokensSecret) -}}
-{{- fail (printf "auth.mode=client with executor=%s needs auth.tokensSecret: the cluster is not asked about tokens then" .Values.executor) -}}
+{{- fail (printf "auth.mode=client with executor=%s needs auth.tokensSecret: the cluster does not check tokens in this case" .Values.executor) -}}
 {{- end -}}
 {{- $scrape := .Values.metrics.serviceMonitor -}}
 {{- if and $scrape.enabled (ne .Values.auth.mode "server") (not $asksCluster) (not $scrape.tokenSecret) -}}
-{{- fail (printf "metrics.serviceMonitor.enabled=true with auth.mode=%s and executor=%s needs metrics.serviceMonitor.tokenSecret: Prometheus' own token is one of the cluster, which is not asked about tokens then" .Values.auth.mode .Values.executor) -}}
+{{- fail (printf "metrics.serviceMonitor.enabled=true with auth.mode=%s and executor=%s needs metrics.serviceMonitor.tokenSecret: Prometheus' own token is one of the cluster, which does not check tokens in this case" .Values.auth.mode .Values.executor) -}}
 {{- end -}}
 {{- end -}}
 
@@ -225,7 +225,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail "redis.externalUrl and redis.externalSecret need redis.enabled=false: with true the release has a Redis of its own" -}}
 {{- end -}}
 {{- if and (not .Values.redis.enabled) .Values.redis.password -}}
-{{- fail "redis.password is for redis.enabled=true; that of your own Redis belongs into redis.externalSecret or redis.externalUrl: redis://:PASSWORD@HOST" -}}
+{{- fail "redis.password is for redis.enabled=true; the password of your own Redis belongs in redis.externalSecret or redis.externalUrl: redis://:PASSWORD@HOST" -}}
 {{- end -}}
 {{- if and .Values.redis.externalUrl .Values.redis.externalSecret -}}
 {{- fail "redis.externalUrl and redis.externalSecret both say where Redis is: choose one" -}}

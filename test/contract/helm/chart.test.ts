@@ -378,9 +378,9 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ],
     ["a secret of no client", login({ clientSecret: "s" }), /needs auth\.sso\.clientId/],
     [
-      "an issuer that is no address",
+      "an issuer that is not an address",
       login({ issuer: "id.example" }),
-      /auth\.sso\.issuer=id\.example is no address/,
+      /auth\.sso\.issuer=id\.example is not an address/,
     ],
     [
       "a scrape without a token that counts",
