@@ -15,7 +15,7 @@ test.each(["top/secret", "12/secret", "a?secret", "a#secret", "12?secret", "12#s
   "a password %s in an address is not shown, and advice is given",
   (password) => {
     const fault = databaseUrlFault(`postgres://argo:${password}@db:5432/argo`);
-    expect(fault).toContain("postgres://argo:***@db:5432/argo is no address of a database");
+    expect(fault).toContain("postgres://argo:***@db:5432/argo is not the address of a database");
     expect(fault).toContain("/ as %2F");
     expect(fault).not.toContain("secret");
   },

@@ -6,7 +6,7 @@ export function databaseUrlFault(address: string): string | undefined {
   // PostgreSQL may have several hosts: the driver looks at them one by one.
   const first = address.replace(/,[^/@]*/g, "");
   if (URL.canParse(first) && !hasLateUser(new URL(first))) return undefined;
-  return `${maskUrl(address)} is no address of a database: ${IN_A_PASSWORD}`;
+  return `${maskUrl(address)} is not the address of a database: ${IN_A_PASSWORD}`;
 }
 
 /** Tells whether a part of the user or password was taken for something that comes later. */

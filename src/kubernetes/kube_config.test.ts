@@ -49,7 +49,7 @@ test("an empty KUBECONFIG is none", async () => {
 
 test("what is wrong is told with the file", async () => {
   await expect(load(["broken"])).rejects.toThrow(
-    `The kubeconfig ${join(folder, "broken")} is no YAML`,
+    `The kubeconfig ${join(folder, "broken")} is not YAML`,
   );
   await expect(load(["missing"])).rejects.toThrow(`no kubeconfig at ${join(folder, "missing")}`);
   await expect(load(["first"])).rejects.toThrow("has no current context");

@@ -72,7 +72,7 @@ async function readKubeFile(path: string): Promise<KubeFile | undefined> {
   try {
     content = parse(text);
   } catch (error) {
-    throw fault(`The kubeconfig ${path} is no YAML: ${errorText(error).split("\n", 1)[0]}`);
+    throw fault(`The kubeconfig ${path} is not YAML: ${errorText(error).split("\n", 1)[0]}`);
   }
   if (!isJsonObject(content ?? {})) throw fault(`The kubeconfig ${path} is not an object`);
   return { folder: dirname(resolve(path)), content: (content ?? {}) as JsonObject };

@@ -241,7 +241,7 @@ test("parseConfig() shows no password of an address that it refuses", () => {
   const archive = "postgres://argo:top/secret@db/argo";
   expect(problemsOf([`--archive-store=${archive}`])).toEqual([
     expect.stringMatching(
-      /^--archive-store: postgres:.*\*\*\*@db\/argo is no address .* \/ as %2F/,
+      /^--archive-store: postgres:.*\*\*\*@db\/argo is not the address .* \/ as %2F/,
     ),
   ]);
   // `--archive` is a switch.

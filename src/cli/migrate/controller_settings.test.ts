@@ -8,7 +8,7 @@ test("settings are read as members, and as the one text of older installations",
   expect(names({ config: "parallelism: 10\nsso: {issuer: x}\n" })).toEqual(["parallelism", "sso"]);
   expect(names({ config: "# none", links: "[]" })).toEqual(["links"]);
   expect(controllerSettings({ data: { config: "{" } } as never)).toEqual([
-    { name: "config", advice: expect.stringContaining("no YAML") },
+    { name: "config", advice: expect.stringContaining("not YAML") },
   ]);
 });
 

@@ -53,7 +53,7 @@ export function controllerSettings(configMap: JsonObject): Setting[] {
   return Object.keys(members).sort().map((name) => ({
     name,
     advice: name === "config" && inText === undefined
-      ? "holds no settings that can be read: it is no YAML"
+      ? "holds no settings that can be read: it is not YAML"
       : Object.hasOwn(ADVICE, name)
       ? ADVICE[name] ?? ""
       : "is not known here",
