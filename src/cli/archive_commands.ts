@@ -199,12 +199,12 @@ interface PruneOptions {
 
 function addPrune(archive: Command): void {
   archive.command("prune")
-    .description("remove archived workflows whose time is over, of all namespaces")
+    .description("remove archived workflows whose retention time is over, in all namespaces")
     .option(
       "--rules <rules>",
-      "which may go, in the form of the server's --archive-retention (default: that setting)",
+      "which may be removed, in the form of the server's --archive-retention (default: that setting)",
     )
-    .option("--dry-run", "only say which would go")
+    .option("--dry-run", "only show which would be removed")
     .addHelpText(...example(
       "sluice archive prune --dry-run",
       "sluice archive prune --rules 'phase=Failed 90d; 30d'",

@@ -34,7 +34,7 @@ export function addCallbackCommand(program: Command): void {
       "--node-field-selector <terms>",
       "the steps, by name or displayName; also of steps that will wait",
     )
-    .option("--expires <duration>", "how long the URLs are good, such as 24h")
+    .option("--expires <duration>", "how long the URLs are valid, such as 24h")
     .addOption(outputOption("json", "yaml"))
     .addHelpText(...example("sluice callback my-wf --node-field-selector displayName=approve"))
     .action(async (name: string, options: CallbackOptions, command: Command) => {
@@ -69,7 +69,7 @@ function addKeyCommands(program: Command): void {
   keys.command("rotate").description("make a new key, which signs from a few seconds later on")
     .option(
       "--accept-earlier <duration>",
-      "how long URLs of earlier keys stay good, such as 48h, or 0s if a key is known to others (default: until they have expired)",
+      "how long URLs of earlier keys stay valid, such as 48h, or 0s if a key has leaked (default: until they have expired)",
     )
     .addOption(outputOption("json", "yaml"))
     .addHelpText(...example("sluice callback-keys rotate --accept-earlier 48h"))

@@ -26,7 +26,7 @@ export function addStoreCommands(program: Command): void {
   );
   targetOptions(
     group.command("copy").description(
-      "copy everything to an empty store; run again after an interruption, it goes on",
+      "copy everything to an empty store; after an interruption, run it again to continue",
     )
       .argument("<from>", "sqlite:FOLDER or redis://…")
       .argument("<to>", "sqlite:FOLDER or redis://…; empty, or an unfinished copy of the same"),
@@ -46,7 +46,10 @@ export function addStoreCommands(program: Command): void {
   addCopyArchive(group);
   group.command("export").description("write everything to a file, as a backup")
     .argument("<from>", "sqlite:FOLDER or redis://…")
-    .argument("<file>", "to be made; compressed if its name ends with .gz; - for the output")
+    .argument(
+      "<file>",
+      "file to create; compressed if its name ends with .gz; - is standard output",
+    )
     .addHelpText(...example("sluice store export sqlite:.sluice backup.jsonl.gz"))
     .action(async (from: string, file: string) => {
       const { openBackupTarget, openSource } = await import("../service/stores/open.ts");
@@ -57,7 +60,7 @@ export function addStoreCommands(program: Command): void {
     });
   targetOptions(
     group.command("import").description("fill an empty store from a file that export has written")
-      .argument("<file>", "- for the input")
+      .argument("<file>", "file to read; - is standard input")
       .argument("<to>", "sqlite:FOLDER or redis://…; empty, or an unfinished import of the same"),
   )
     .addHelpText(...example("sluice store import backup.jsonl.gz redis://127.0.0.1:6379"))
@@ -121,7 +124,7 @@ function targetOptions(command: Command): Command {
       new Option("--shards <number>", "number of shards of the new store; otherwise as before")
         .argParser(shardsFrom),
     )
-    .option("--restart", "remove an unfinished copy that is there, and begin anew")
+    .option("--restart", "remove an unfinished copy and start from the beginning")
     .option(
       "--label-prefix <prefix>",
       "as the servers have it: prefix of the labels that Sluice sets",

@@ -41,11 +41,11 @@ const USUAL_EXECUTOR: ExecutorName = "kubernetes";
 
 /** Registers `migrate`. `exit` receives the exit status of a command that ran. */
 export function addMigrateCommand(program: Command, exit: (status: number) => void): void {
-  const group = program.command("migrate").description("bring along what another service has");
+  const group = program.command("migrate").description("import what another service has");
   group.command("argo")
     .description(
       "import templates, cron workflows, bindings, ConfigMaps and finished workflows of Argo Workflows; " +
-        "without --apply only tells what would become of each",
+        "without --apply it only reports what would become of each",
     )
     .option("--context <name>", "context of the kubeconfig")
     .option(
