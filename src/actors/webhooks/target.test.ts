@@ -9,6 +9,7 @@ function setUp(answer: (entry: Entry) => AttemptResult | Promise<AttemptResult>)
   const clock = new ManualClock();
   const tried: string[] = [];
   const buried: string[] = [];
+  const told: string[] = [];
   const state = { underWay: 0, most: 0, isEmpty: false, buryMs: 0 };
   const target = new Target({
     clock,
@@ -25,6 +26,8 @@ function setUp(answer: (entry: Entry) => AttemptResult | Promise<AttemptResult>)
       buried.push(delivery.id);
       await clock.sleep(state.buryMs);
     },
+    onOpen: (reason) => void told.push(`fails: ${reason}`),
+    onClose: () => void told.push("is back"),
     onEmpty: () => void (state.isEmpty = true),
   });
   const add = (id: string, order: string, isHeld = () => true) =>
@@ -43,7 +46,7 @@ function setUp(answer: (entry: Entry) => AttemptResult | Promise<AttemptResult>)
       reason: "",
       isHeld,
     });
-  return { clock, target, add, tried, buried, state };
+  return { clock, target, add, tried, buried, told, state };
 }
 
 test("deliveries of a workflow go one after the other, those of others at the same time", async () => {
@@ -77,7 +80,7 @@ test("what comes later waits for what failed, and a failure of one holds up no o
 
 test("a dead receiver is tried by one delivery at a time, after longer and longer pauses", async () => {
   const answers = { isWell: false };
-  const { clock, target, add, tried, state } = setUp(() => answers.isWell ? DONE : FAILED);
+  const { clock, target, add, tried, told, state } = setUp(() => answers.isWell ? DONE : FAILED);
   for (let n = 0; n < 100; n++) add(`${n}`, `${n}`);
   await clock.advance(1);
   expect(target.isOpen).toBe(true);
@@ -88,6 +91,7 @@ test("a dead receiver is tried by one delivery at a time, after longer and longe
   answers.isWell = true;
   await clock.advance(61_000);
   expect(target.isOpen).toBe(false);
+  expect(told).toEqual(["fails: no", "is back"]);
   expect(target.count).toBe(0);
   expect(new Set(tried).size).toBe(100);
   expect(state.isEmpty).toBe(true);

@@ -43,6 +43,10 @@ export interface TargetDeps {
   isOverdue(entry: Entry): boolean;
   /** Gives an entry up. Resolves when that is durable; never rejects. */
   bury(entry: Entry): Promise<void>;
+  /** The receiver has failed so often that it is left alone for a while. Called once until it is back. */
+  onOpen(reason: string): void;
+  /** The receiver is back. */
+  onClose(): void;
   /** Nothing is left. */
   onEmpty(): void;
 }
@@ -152,7 +156,7 @@ export class Target {
       this.#underWay--;
       lane.isBusy = false;
       if (result.type !== "failed") this.#succeeded();
-      else this.#failed();
+      else this.#failed(result.reason);
       if (result.type === "failed" && !isLast) this.#wait(lane, entry, result.retryAfterMs);
       else {
         this.#shift(lane, entry);
@@ -174,13 +178,15 @@ export class Target {
     this.#opened = 0;
     this.#isProbing = false;
     if (!wasOpened) return;
+    this.#deps.onClose();
     // It is back, so nobody waits any longer.
     for (const lane of this.#lanes.values()) if (lane.cancelWait !== undefined) this.#wake(lane);
   }
 
-  #failed(): void {
+  #failed(reason: string): void {
     this.#failures++;
     if (this.#failures < MAX_FAILURES || this.#cancelPause !== undefined) return;
+    if (this.#opened === 0) this.#deps.onOpen(reason);
     this.#isProbing = false;
     const waitMs = this.#backoff(this.#opened++ + 1);
     this.#cancelPause = this.#deps.clock.after(waitMs, () => {

@@ -143,7 +143,9 @@ export class Webhooks {
     const { namespace, name } = delivery.subscription;
     const key = `${namespace}/${name}`;
     let target = this.#targets.get(key);
-    if (target === undefined) this.#targets.set(key, target = this.#createTarget(key));
+    if (target === undefined) {
+      this.#targets.set(key, target = this.#createTarget(key, delivery.subscription));
+    }
     const entry: HeldEntry = {
       delivery,
       size: JSON.stringify(delivery).length,
@@ -182,12 +184,16 @@ export class Webhooks {
     }) ?? [];
   }
 
-  #createTarget(key: string): Target {
+  #createTarget(key: string, { namespace, name }: WebhookDelivery["subscription"]): Target {
+    const { log } = this.#deps;
+    const fields = { namespace, subscription: name };
     return new Target({
       ...this.#deps,
       attempt: (entry) => this.#attempt(entry as HeldEntry),
       isOverdue: (entry) => this.#isOverdue(entry),
       bury: (entry) => this.#bury(entry as HeldEntry),
+      onOpen: (reason) => log.warn({ ...fields, reason }, "receiver of a subscription fails"),
+      onClose: () => log.info(fields, "receiver of a subscription is back"),
       onEmpty: () => {
         this.#targets.get(key)?.stop();
         this.#targets.delete(key);
