@@ -164,19 +164,18 @@ async function metricsPage(): Promise<string[]> {
 /** What each code means to a caller, and what to do about it. */
 const ERRORS: Readonly<Record<keyof typeof ProblemCode, string>> = {
   Canceled: "The request's body did not arrive in time. Send it again.",
-  Unknown:
-    "Something outside of Sluice failed in a way that it does not know. The message says what.",
+  Unknown: "Something outside Sluice failed in an unknown way. The message says what.",
   InvalidArgument: "The request or the manifest is wrong. The message names the place. Change it.",
   DeadlineExceeded: "It took too long. The message says what.",
-  NotFound: "There is no such object, or no waiting step that the selector means.",
+  NotFound: "There is no such object, or no waiting step that matches the selector.",
   AlreadyExists: "The name is taken.",
   PermissionDenied: "You may not do this. The message names the verb and the resource.",
   ResourceExhausted:
-    "A bound is reached: too large (413), or too much at once (429; `Retry-After` says when to try again).",
+    "A limit is reached: too large (413), or too much at once (429; `Retry-After` says when to try again).",
   FailedPrecondition: "The state of the workflow does not allow it.",
   Aborted:
     "Somebody else changed it at the same time, or an `Idempotency-Key` was used with another body (422).",
-  OutOfRange: "A number is outside of its range. The message names it.",
+  OutOfRange: "A number is out of range. The message names it.",
   Unimplemented: "This server does not have it. The message says what would.",
   Internal: "A defect of Sluice. The log has the request's id.",
   Unavailable:
@@ -189,8 +188,8 @@ function errorsPage(): string[] {
   return [
     "# Errors",
     "",
-    'An error is `{"code": N, "message": "…"}`. Its code is that of gRPC, and its HTTP status follows from the code, ' +
-    `but for those that the table names. The message is meant for the person who sent the request. ${GENERATED}`,
+    'An error is `{"code": N, "message": "…"}`. It has the code of gRPC, and the HTTP status follows from that, except ' +
+    `where the table says otherwise. The message is meant for the person who sent the request. ${GENERATED}`,
     "",
     ...table(
       ["Code", "Name", "HTTP", "What it means"],
