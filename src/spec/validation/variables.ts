@@ -81,7 +81,7 @@ function nodeRows(scope: "steps" | "tasks"): Variable[] {
       [`${prefix}.outputs.artifacts.<name>`, "An output artifact", "artifact"],
       [`${prefix}.callback.resume`, `URL that ends its wait; ${anyStep}`],
       [`${prefix}.callback.stop`, `URL that fails its wait; ${anyStep}`],
-      [`${prefix}.callback.heartbeat`, `URL that makes its timeout begin anew; ${anyStep}`],
+      [`${prefix}.callback.heartbeat`, `URL that restarts its timeout; ${anyStep}`],
       [`${prefix}.callback.token`, `What ends these URLs, for all three; ${anyStep}`],
     ]),
   ];
