@@ -9,7 +9,6 @@
  *   advance (advance.ts)    does everything that can be done now, or as much as a turn allows
  *   takeChanges (codec.ts)  gives what must be stored and done since the last call
  *   viewWorkflow (view.ts)  gives the object that clients see
- *   outstanding (outstanding.ts)  gives what must be done again after a restart
  *
  * A `WorkflowState` belongs to one caller and is changed in place. Every change is tracked, so the work and the bytes of a
  * command are proportional to what changed, not to the size of the workflow. After a failed commit the state is thrown away
