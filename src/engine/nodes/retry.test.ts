@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import { simulateWorkflow } from "../../../test/support/simulated_workflow.ts";
 
 /** Name, phase and message of the nodes of a step that has retries and this template. */
-function retried(strategy: string, template: string) {
+function retried(strategy: string, template: string): string[] {
+  return nodesOf(strategy, template).filter((text) => text.startsWith("a"));
+}
+
+/** The same of all nodes. */
+function nodesOf(strategy: string, template: string): string[] {
   const { status } = simulateWorkflow(
     `
 entrypoint: main
@@ -13,8 +18,9 @@ templates:
   - { name: leaf, container: { image: x } }`,
     10,
   ).view("w");
-  const nodes = Object.values(status?.nodes ?? {}).filter(({ name }) => name.startsWith("w[0].a"));
-  return nodes.map(({ displayName, phase, message }) => [displayName, phase, message].join(": "));
+  return Object.values(status?.nodes ?? {}).map(({ displayName, phase, message }) =>
+    [displayName, phase, message].join(": ")
+  );
 }
 
 const WAIT = "suspend: { duration: odd }";
@@ -27,12 +33,26 @@ test("an attempt that cannot begin shows why, and is the last one", () => {
   ]);
 });
 
-test.each(["Always", "OnError"])("it is repeated with the policy %s", (policy) => {
-  expect(retried(`{ limit: 1, retryPolicy: ${policy} }`, WAIT)).toEqual([
-    "a: Error: No more retries left",
-    `a(0): Error: ${FAULT}`,
-    `a(1): Error: ${FAULT}`,
-  ]);
+test.each(["retryPolicy: Always", "retryPolicy: OnError", "expression: 'true'"])(
+  "it is repeated with %s",
+  (how) => {
+    expect(retried(`{ limit: 1, ${how} }`, WAIT)).toEqual([
+      "a: Error: No more retries left",
+      `a(0): Error: ${FAULT}`,
+      `a(1): Error: ${FAULT}`,
+    ]);
+  },
+);
+
+test("with an expression that is false, or with a policy of other failures, the step has failed as after any attempt", () => {
+  const wanted = (message: string) => [
+    `w: Failed: child 'w-2078810217' failed`,
+    `a: Error: ${message}`,
+  ];
+  const both = (strategy: string) => nodesOf(strategy, WAIT).filter((text) => /^(w|a):/.test(text));
+  expect(both("{ limit: 1, expression: 'false' }"))
+    .toEqual(wanted("retryStrategy.expression evaluated to false"));
+  expect(both("{ limit: 1, retryPolicy: OnTransientError }")).toEqual(wanted(FAULT));
 });
 
 test("the same holds for an attempt whose outputs have errors", () => {

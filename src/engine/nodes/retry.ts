@@ -41,7 +41,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     return;
   }
   try {
-    if (last.isErrored === true && !retriesFaults(turn, node)) {
+    if (last.isErrored === true && !judgesFaults(turn, node)) {
       return failNode(turn, node, last.message ?? "");
     }
     const verdict = decide(turn, node, last);
@@ -81,10 +81,9 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   }
 }
 
-/** Tells whether a further attempt may follow one that could not be carried out. Only policies that name errors allow it. */
-function retriesFaults(turn: Turn, node: NodeRecord): boolean {
-  const { retryPolicy } = retryStrategyOf(turn, workOf(turn, node).template) ?? {};
-  return retryPolicy === "Always" || retryPolicy === "OnError";
+/** Tells whether the strategy decides about an attempt that could not be carried out. A policy of failures is not about it. */
+function judgesFaults(turn: Turn, node: NodeRecord): boolean {
+  return policyOf(retryStrategyOf(turn, workOf(turn, node).template) ?? {}) !== "OnFailure";
 }
 
 /**
@@ -194,11 +193,14 @@ function waitOf(
   };
 }
 
+/** The policy in force: an expression is asked about every failed attempt, unless a policy is given. */
+function policyOf({ retryPolicy = "", expression = "" }: RetryStrategy): string {
+  if (retryPolicy !== "") return retryPolicy;
+  return expression === "" ? "OnFailure" : "Always";
+}
+
 function isRetried(strategy: RetryStrategy, last: NodeRecord): boolean {
-  const hasExpression = strategy.expression !== undefined && strategy.expression !== "";
-  const policy = strategy.retryPolicy === undefined || strategy.retryPolicy === ""
-    ? hasExpression ? "Always" : "OnFailure"
-    : strategy.retryPolicy;
+  const policy = policyOf(strategy);
   switch (policy) {
     case "Always":
       return true;
