@@ -148,7 +148,7 @@ export interface DagPlan {
   names: readonly string[];
   numbers: ReadonlyMap<string, number>;
   dependencies: readonly (readonly number[])[];
-  /** The named targets, or the tasks on which no other task depends; sorted. */
+  /** The named targets in their order, or the tasks on which no other task depends, sorted. */
   targets: readonly string[];
   /** For each task those that wait for it and that the targets need. */
   dependents: readonly (readonly number[] | undefined)[];

@@ -1,6 +1,6 @@
 /** Which phase a DAG gets from tasks that were left out after several failures. */
 import { expect, test } from "vitest";
-import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 /** Phase of a DAG of which task `f` fails and task `e` ends with an error. */
 function phaseOf(tasks: string): string | undefined {
@@ -28,6 +28,28 @@ test.each([
   "of two failures before a task that was left out by %s, the first counts: %s",
   (depends, phase) => {
     expect(phaseOf([task("s"), task("f"), task("e"), task("z", depends)].join(", "))).toBe(phase);
+  },
+);
+
+test.each([["f e", "Failed"], ["e f", "Error"]])(
+  "of the targets %s, begun in this order, the first that fails decides: %s",
+  (target, phase) => {
+    const spec = `
+entrypoint: main
+templates:
+  - { name: main, parallelism: 1, dag: { target: ${target}, tasks: [${task("e")}, ${task("f")}] } }
+  - { name: work, container: { image: x } }`;
+    const rules = [{ node: "f$", outcome: "Failed" as const }, {
+      node: "e$",
+      outcome: "Error" as const,
+    }];
+    const simulation = simulateWorkflow(spec, 1, { rules });
+    const shown = () => Object.keys(simulation.view("w").status?.nodes ?? {}).length;
+    expect(Object.values(simulation.view("w").status?.nodes ?? {}).at(-1)?.displayName)
+      .toBe(target.charAt(0));
+    expect(shown()).toBe(2);
+    passTime(simulation, 10);
+    expect([shown(), simulation.view("w").status?.phase]).toEqual([3, phase]);
   },
 );
 

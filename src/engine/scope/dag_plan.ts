@@ -17,7 +17,7 @@ function directOf({ numbers, dependencies }: DagPlan, task: string): readonly nu
   return dependencies[numbers.get(task) ?? -1] ?? NONE;
 }
 
-/** The tasks that decide the phase of a DAG, sorted. */
+/** The tasks that decide the phase of a DAG, in order. */
 export function targetsOf(frame: Frame): readonly string[] {
   return planOf(frame).targets;
 }
@@ -128,13 +128,14 @@ function findTargets(
   dependencies: readonly (readonly number[])[],
 ): string[] {
   const named = (dag?.target ?? "").split(/\s+/).filter((name) => name !== "");
-  if (named.length > 0) return named.sort();
+  // In the order in which they are named: they begin in it, and the first of them that fails decides.
+  if (named.length > 0) return named;
   const wanted = new Uint8Array(names.length);
   for (const list of dependencies) for (const task of list) wanted[task] = 1;
   return names.filter((_, at) => at < dependencies.length && wanted[at] === 0).sort();
 }
 
-/** The tasks in the order of a walk from the sorted targets, dependencies before the tasks that need them. */
+/** The tasks in the order of a walk from the targets, dependencies before the tasks that need them. */
 function walk(
   dependencies: readonly (readonly number[])[],
   targets: readonly number[],
