@@ -215,17 +215,12 @@ function failures(turn: Turn): string {
     found.push({
       displayName: node.displayName,
       message: node.message ?? "",
-      templateName: node.templateName ?? "",
+      templateName: node.templateRef?.template ?? node.templateName ?? "",
       phase: node.phase,
       podName: podNameOf(workflowName(state), node),
       finishedAt: node.finishedAt === undefined ? null : rfc3339(node.finishedAt),
     });
   }
   // The reference quotes the list twice.
-  return JSON.stringify(failuresText(found));
-}
-
-function failuresText(found: Json[]): string {
-  if (found.length === 0) return "null";
-  return `[${found.map((failure) => JSON.stringify(failure)).join(",")}]`;
+  return JSON.stringify(found.length === 0 ? "null" : exactJson(found));
 }
