@@ -214,6 +214,15 @@ export function noteBrokenHook(nodes: Nodes, hook: NodeRecord): void {
   if (isFirst) memory.brokenHook = hook;
 }
 
+/** Lets a group know of a member whose failure is not tolerated. The first of them counts; before them, one that could not be carried out. */
+export function noteFailure(memory: GroupMemory, member: NodeRecord): void {
+  const { firstFailed: known } = memory;
+  const isErrored = member.isErrored === true;
+  const isFirst = known === undefined ||
+    (isErrored === (known.isErrored === true) ? member.order < known.order : isErrored);
+  if (isFirst) memory.firstFailed = member;
+}
+
 /** Adds a node to the counters, or takes it out before it changes. */
 export function account(runtime: Runtime, nodes: Nodes, node: NodeRecord, sign: 1 | -1): void {
   const isOpen = node.phase === "Pending" || node.phase === "Running";

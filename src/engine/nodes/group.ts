@@ -11,7 +11,7 @@ import {
   membersOf,
   memoryOf,
 } from "../live.ts";
-import { releaseCalls, wake } from "../runtime.ts";
+import { noteFailure, releaseCalls, wake } from "../runtime.ts";
 import { findExpandedCall, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
@@ -124,13 +124,13 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
       const started = createWithoutRun(turn, boundary, group, call, links) ??
         startMember(turn, boundary, group, call, links);
       if (started === undefined) return;
-      if (started.isErrored === true) memory.firstFailed ??= started;
+      if (started.isErrored === true) noteFailure(memory, started);
       // The node has its inputs now; a long loop should not keep them twice.
       call.arguments = undefined;
     } else {
       if (existing.type === "Skipped") createWithoutRun(turn, boundary, group, call);
       if (!beginIfUntouched(turn, existing, group.id)) return;
-      if (existing.isErrored === true) memory.firstFailed ??= existing;
+      if (existing.isErrored === true) noteFailure(memory, existing);
       if (memory.cursor % STRIDE === STRIDE - 1) {
         noteWork(turn);
         checkTurn(turn);
@@ -217,6 +217,9 @@ export function createWithoutRun(
 }
 
 function leaveOut(turn: Turn, node: NodeRecord, { error, skip }: ExpandedCall): void {
+  // Of a DAG, the loop goes on.
+  const isFault = error !== undefined && getOwner(turn, node).type === "StepGroup";
+  if (isFault) change(turn, node, { isErrored: true });
   end(turn, node, error === undefined ? "Skipped" : "Error", error ?? skip);
 }
 

@@ -13,7 +13,7 @@ import { isTrue, joinScopes, mayPassLater, scopeOf } from "../scope/expressions.
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, memoryOf } from "../live.ts";
-import { noteBrokenHook, wake } from "../runtime.ts";
+import { noteBrokenHook, noteFailure, wake } from "../runtime.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
@@ -50,11 +50,8 @@ export function lookAtMember(turn: Turn, node: NodeRecord): void {
   if (owner.type === "DAG") (memory.news ??= []).push(node);
   live.isLost = isLost;
   // What could not be carried out is the fault of the group, whatever the step tolerates.
-  const isFault = node.isErrored === true && owner.type === "StepGroup";
-  if (isFailedOrError(node) && (isFault || !isTolerated(turn, node))) {
-    if (memory.firstFailed === undefined || node.order < memory.firstFailed.order) {
-      memory.firstFailed = node;
-    }
+  if (isFailedOrError(node) && (isFault(turn, node) || !isTolerated(turn, node))) {
+    noteFailure(memory, node);
   }
   wake(turn.state.runtime, owner);
 }
@@ -68,6 +65,11 @@ function beginsLateHook(turn: Turn, node: NodeRecord, owner: NodeRecord): boolea
   if (!hasEnded(owner)) return !isDone(turn, node);
   watch(turn, node, false);
   return false;
+}
+
+/** Tells whether a step could not be carried out. Its group ends because of that, and no hook of the step begins any more. */
+function isFault(turn: Turn, node: NodeRecord): boolean {
+  return node.isErrored === true && getOwner(turn, node).type === "StepGroup";
 }
 
 /** Tells whether the step tolerates this failure. */
@@ -122,7 +124,8 @@ function runHooks(turn: Turn, node: NodeRecord, step: StepLike): boolean {
   let areAllEnded = true;
   let isWaiting = false;
   // A step that ends after its group begins no hook.
-  const isTooLate = isFulfilled(node) && node.owner !== undefined && hasEnded(getOwner(turn, node));
+  const isTooLate = isFault(turn, node) ||
+    (isFulfilled(node) && hasEnded(getOwner(turn, node)));
   for (const name of hookNames(step.hooks)) {
     const hook = findHook(turn, step, name);
     if (hook === undefined) continue;
@@ -154,7 +157,7 @@ function isExitDone(turn: Turn, node: NodeRecord, step: StepLike): boolean {
     noteBrokenHook(turn.state.nodes, known);
     return isFulfilled(known);
   }
-  if (turn.state.specs.spec.shutdown === "Terminate") return true;
+  if (turn.state.specs.spec.shutdown === "Terminate" || isFault(turn, node)) return true;
   const { expression = "" } = hook;
   const verdict = expression === "" || holds(turn, node, expression);
   if (verdict === false) return true;

@@ -5,7 +5,7 @@ import { addNode, change, end } from "../change.ts";
 import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
-import { frameOf } from "../scope/call.ts";
+import { findExpandedCall, frameOf } from "../scope/call.ts";
 import { groupName, nodeId } from "../scope/names.ts";
 import { workflowName } from "../state.ts";
 import { getOwner, nodeByName } from "../tree.ts";
@@ -111,7 +111,10 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   if (node === undefined) return;
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
-    createWithoutRun(turn, node, group, calls[memory.unmade] as ExpandedCall);
+    const call = calls[memory.unmade] as ExpandedCall;
+    // Nothing begins after a step whose `when` is wrong.
+    if (call.error !== undefined) break;
+    createWithoutRun(turn, node, group, call);
     memory.unmade++;
   }
   if (!failFast(turn, node, group)) startSteps(turn, group);
@@ -138,8 +141,9 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
     end(turn, group, "Error", brokenHook.message);
   } else if (failed?.isErrored === true) {
     const text = failed.message ?? "";
+    const isOfWhen = findExpandedCall(turn, failed)?.error !== undefined;
     const reason = `step group deemed errored due to child ${failed.name} error: ${text}`;
-    end(turn, group, "Error", reason);
+    end(turn, group, "Error", isOfWhen ? text : reason);
   } else if (cursor < calls.length && !isShut(turn, node)) return;
   else if (failed === undefined) end(turn, group, "Succeeded");
   else if (failed.isTimedOut === true) end(turn, group, "Failed", failed.message);

@@ -1,0 +1,51 @@
+/** Steps that can't be carried out, beside others of their group. */
+import { expect, test } from "vitest";
+import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+
+/** Message of the workflow, and name and phase of its nodes, after a group of these steps. `a` fails. */
+function outcome(steps: string): { message: string | undefined; nodes: string[] } {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[${steps}], [{ name: z, template: work }]] }
+  - { name: work, container: { image: x } }
+  - { name: odd, suspend: { duration: odd } }`;
+  const rules = [{ node: "a$", outcome: "Failed" as const }];
+  const isForgetful = [false, true];
+  const [views, again] = isForgetful.map((is) => {
+    const { status } = simulateWorkflow(spec, 10, { rules, isForgetful: is }).view("w");
+    const nodes = Object.values(status?.nodes ?? {}).filter(({ type }) => type !== "StepGroup");
+    return {
+      message: status?.message,
+      nodes: nodes.map(({ displayName, phase }) => `${displayName}: ${phase}`).sort(),
+    };
+  });
+  expect(again).toEqual(views);
+  return views ?? { message: undefined, nodes: [] };
+}
+
+const REASON = 'unable to parse odd as a duration: time: invalid duration "odd"';
+
+test("nothing begins after such a step, and the group tells of it although a step before it has failed", () => {
+  const steps =
+    "{ name: a, template: work }, { name: b, template: odd }, { name: c, template: work }";
+  expect(outcome(steps)).toEqual({
+    message: `step group deemed errored due to child w[0].b error: ${REASON}`,
+    nodes: ["a: Failed", "b: Error", "w: Failed"],
+  });
+});
+
+test("no hook of such a step begins", () => {
+  const hooks = "hooks: { exit: { template: work } }";
+  expect(outcome(`{ name: b, template: odd, ${hooks} }`).nodes).toEqual(["b: Error", "w: Failed"]);
+});
+
+test("a wrong condition of an element of a loop ends the group, whatever the step tolerates", () => {
+  const loop = `withItems: [x, "y ==", x], when: "{{item}} == x", continueOn: { error: true }`;
+  const steps = `{ name: b, template: work, ${loop} }, { name: s, template: work, when: "1 == 2" }`;
+  expect(outcome(steps)).toEqual({
+    message:
+      "Invalid 'when' expression 'y == == x': Cannot transition token types from COMPARATOR [==] to COMPARATOR [==]",
+    nodes: ["b(0:x): Succeeded", "b(1:y ==): Error", "w: Failed"],
+  });
+});
