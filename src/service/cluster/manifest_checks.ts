@@ -36,6 +36,8 @@ export class ManifestChecks {
   readonly #deps: ServiceDeps;
   readonly #options: { client: KubeClient; group: string };
   readonly #waiting = new Map<string, Waiting>();
+  /** What is checked at present, or next, without those that went meanwhile. */
+  #batch = new Map<string, Waiting>();
   /** The objects that are faulty at present, with the reasons. */
   readonly #faulty = new Map<string, Waiting & { reason: string }>();
   /** Version and reason of the last write, which is not repeated: some definitions of kinds drop the condition. */
@@ -62,6 +64,7 @@ export class ManifestChecks {
   forget(kind: ClusterKind, namespace: string, name: string): void {
     const key = `${kind}/${namespace}/${name}`;
     this.#waiting.delete(key);
+    this.#batch.delete(key);
     this.#faulty.delete(key);
     this.#written.delete(key);
     this.#awake.resolve();
@@ -76,15 +79,15 @@ export class ManifestChecks {
       await this.#awake.promise;
       await clock.sleep(PAUSE_MS, signal);
       this.#awake = Promise.withResolvers<void>();
-      const batch = new Map<string, Waiting>([...this.#faulty, ...this.#waiting]);
+      this.#batch = new Map<string, Waiting>([...this.#faulty, ...this.#waiting]);
       this.#waiting.clear();
-      for (const [key, one] of batch) {
+      for (const [key, one] of this.#batch) {
         if (signal.aborted) break;
         try {
           await this.#check(key, one);
         } catch (error) {
           log.warn({ manifest: key, err: error }, "manifest could not be checked");
-          if (!this.#waiting.has(key)) this.#waiting.set(key, one);
+          if (this.#batch.has(key) && !this.#waiting.has(key)) this.#waiting.set(key, one);
           clock.after(RETRY_MS, wake);
         }
       }
@@ -94,6 +97,7 @@ export class ManifestChecks {
 
   async #check(key: string, one: Waiting): Promise<void> {
     const reason = one.fault ?? await this.#faultOf(one.kind, one.object);
+    if (!this.#batch.has(key)) return;
     const known = this.#faulty.get(key)?.reason;
     if (reason === undefined) this.#faulty.delete(key);
     else {

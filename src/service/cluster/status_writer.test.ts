@@ -122,3 +122,35 @@ test("an object that takes long to write is written less often", async () => {
   await clock.advance(500);
   await stop();
 });
+
+test("one that went while it was written leaves nothing behind", async () => {
+  const writes = [Promise.withResolvers<WriteOutcome>(), Promise.withResolvers<WriteOutcome>()];
+  let calls = 0;
+  const { clock, writer, written, stop } = setUp(() => writes[calls++]?.promise ?? done(), 1_000);
+  writer.want("a");
+  writer.want("b");
+  await clock.advance(10);
+  writer.forget("a");
+  writer.forget("b");
+  writes[0]?.reject(new Error("gone"));
+  writes[1]?.resolve({ type: "done" });
+  await clock.advance(60_000);
+  expect(written.length).toBe(2);
+  expect(writer.size).toBe(0);
+  await stop();
+});
+
+test("a new one of the same name does not wait for the rest of the old one", async () => {
+  const first = Promise.withResolvers<WriteOutcome>();
+  let calls = 0;
+  const { clock, writer, written, stop } = setUp(() => calls++ === 0 ? first.promise : done());
+  writer.want("a");
+  await clock.advance(10);
+  writer.forget("a");
+  first.resolve({ type: "done" });
+  await clock.advance(200);
+  writer.want("a");
+  await clock.advance(200);
+  expect(written.length).toBe(2);
+  await stop();
+});

@@ -36,6 +36,8 @@ export class StatusWriter {
   /** When an object may be written again, by the monotonic clock. */
   readonly #restUntil = new Map<string, number>();
   readonly #busy = new Map<string, Promise<void>>();
+  /** Those that went while they were written. */
+  readonly #gone = new Set<string>();
   #awake = Promise.withResolvers<void>();
   /** Earliest time of the next write. */
   #nextAt = 0;
@@ -63,6 +65,7 @@ export class StatusWriter {
   forget(key: string): void {
     this.#due.delete(key);
     this.#restUntil.delete(key);
+    if (this.#busy.has(key)) this.#gone.add(key);
   }
 
   /** Writes until the signal aborts; resolves when everything that was begun is done. */
@@ -101,6 +104,7 @@ export class StatusWriter {
     const { clock, onTrouble, write } = this.#options;
     this.#due.delete(key);
     const again = () => {
+      if (this.#gone.has(key)) return;
       const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
       this.#due.set(key, { dueAt: clock.monotonic() + wait, failures: failures + 1 });
     };
@@ -109,7 +113,8 @@ export class StatusWriter {
       try {
         const outcome = await write(key);
         const now = clock.monotonic();
-        this.#restUntil.set(key, now + Math.max(OBJECT_INTERVAL_MS, COST_FACTOR * (now - begun)));
+        const restMs = Math.max(OBJECT_INTERVAL_MS, COST_FACTOR * (now - begun));
+        if (!this.#gone.has(key)) this.#restUntil.set(key, now + restMs);
         if (outcome.type === "done") return;
         again();
         const pauseUntil = clock.monotonic() + (outcome.pauseMs ?? 0);
@@ -121,6 +126,7 @@ export class StatusWriter {
     };
     const done = work().finally(() => {
       this.#busy.delete(key);
+      this.#gone.delete(key);
       this.#awake.resolve();
     });
     this.#busy.set(key, done);
