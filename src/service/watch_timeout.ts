@@ -7,7 +7,7 @@ export function timeLimit(
   signal: AbortSignal,
   seconds: number | undefined,
 ): AbortSignal {
-  if (seconds === undefined || seconds <= 0) return signal;
+  if (seconds === undefined || seconds <= 0 || signal.aborted) return signal;
   const limit = new AbortController();
   const cancel = clock.after(seconds * 1000, () => limit.abort());
   signal.addEventListener("abort", cancel);
