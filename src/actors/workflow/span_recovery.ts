@@ -63,8 +63,9 @@ export class SpanRecovery implements SpanReceiver {
   }
 
   tookOver(shard: number): void {
+    const isGathering = this.#shards.size > 0;
     this.#shards.add(shard);
-    if (this.#shards.size > 1) return;
+    if (isGathering) return;
     const { clock, log } = this.#deps;
     clock.after(GATHER_MS, () => {
       const shards = this.#shards;
