@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { watchLoop } from "../../test/fuzz/loop_watch.ts";
 import { ManualClock } from "../../test/support/manual_clock.ts";
 import { seededIds } from "../../test/support/seeded_ids.ts";
 import { createLogger } from "../platform/log.ts";
@@ -123,6 +124,22 @@ describe("CronRunner", () => {
     await expect.poll(() => ran, { timeout: 8_000 }).toHaveLength(30);
     expect(turns).toBeGreaterThan(8);
   });
+
+  test("the loop is not blocked while thousands are found, nor while they come due", async () => {
+    const count = 4_000;
+    for (let i = 0; i < count; i++) await put(`c${i}`);
+    const found = await watchLoop(async () => {
+      await start("a");
+      await expect.poll(() => reconciled, { timeout: 10_000 }).toHaveLength(count);
+    });
+    const due = await watchLoop(async () => {
+      await pass(30_000);
+      await expect.poll(() => ran, { timeout: 10_000 }).toHaveLength(count);
+    });
+    expect(new Set(ran).size).toBe(count);
+    expect(found.blockMs).toBeLessThan(150);
+    expect(due.blockMs).toBeLessThan(150);
+  }, 40_000);
 
   test("an interval counts from the creation of the cron workflow", async () => {
     specs.set("every", { schedules: ["@every 90s"] });

@@ -59,8 +59,12 @@ interface Entry {
 export class CronRunner {
   readonly #deps: CronRunnerDeps;
   readonly #entries = new Map<string, Entry>();
+  /** Keys of the entries that have changed since they were looked at. */
+  #news = new Set<string>();
   readonly #stop = new AbortController();
   readonly #turns = new Turns("cron");
+  /** Not behind the runs that were begun: what comes due meanwhile must be seen in time. */
+  readonly #looks = new Turns("cron looks");
   readonly #pause: Pause;
   #isLoaded = false;
   #shards = 1;
@@ -95,9 +99,12 @@ export class CronRunner {
           continue;
         }
         for await (const batch of store.query.watch(version, signal)) {
-          const isNews = batch.map((change) => this.#see(change)).includes(true);
+          for (const change of batch) {
+            if (this.#looks.isOver) await this.#looks.pause();
+            this.#see(change);
+          }
           if (this.#entries.size === 0) break;
-          if (isNews) this.#pause.end();
+          if (this.#news.size > 0) this.#pause.end();
         }
       } catch (error) {
         if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "cron workflows not read");
@@ -112,30 +119,34 @@ export class CronRunner {
     const { items, version } = await manifests.list(KIND, { limit: 0 });
     const ids = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`));
     for (const id of [...this.#entries.keys()]) if (!ids.has(id)) this.#entries.delete(id);
-    for (const { namespace, name, text } of items) this.#put(namespace, name, text);
+    for (const { namespace, name, text } of items) {
+      if (this.#looks.isOver) await this.#looks.pause();
+      this.#put(namespace, name, text);
+    }
     this.#isLoaded = true;
     this.#pause.end();
     return version;
   }
 
-  /** Takes in a change; true when something may be due by it. */
-  #see({ type, id, put, index }: Change): boolean {
+  #see({ type, id, put, index }: Change): void {
     const [kind, namespace = "", name = ""] = id.split("/");
     if (kind === KIND) {
       const text = put["m"];
       if (type === "DELETED") this.#entries.delete(`${namespace}/${name}`);
       else if (text !== undefined) this.#put(namespace, name, text);
-      return true;
+      return;
     }
-    if (kind !== "wf" || (type === "MODIFIED" && (index?.finishedAt ?? 0) === 0)) return false;
+    if (kind !== "wf" || (type === "MODIFIED" && (index?.finishedAt ?? 0) === 0)) return;
     const owner = index?.labels[cronLabel(this.#deps.naming)];
-    const entry = owner === undefined ? undefined : this.#entries.get(`${namespace}/${owner}`);
-    if (entry === undefined) return false;
+    const key = `${namespace}/${owner ?? ""}`;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
     entry.isReconciled = false;
-    return true;
+    this.#news.add(key);
   }
 
   #put(namespace: string, name: string, text: string): void {
+    this.#news.add(`${namespace}/${name}`);
     try {
       this.#enter(namespace, name, JSON.parse(text) as CronWorkflow);
     } catch (error) {
@@ -198,24 +209,36 @@ export class CronRunner {
   async #loop(): Promise<void> {
     const { store, clock, log } = this.#deps;
     const { signal } = this.#stop;
+    let allAt = 0;
     while (!signal.aborted) {
+      let isAll = true;
       let next = Infinity;
       try {
         if (this.#isLoaded && this.#entries.size > 0) {
-          next = this.#look(await store.membership.replicas());
+          const replicas = await store.membership.replicas();
+          isAll = clock.now() >= allAt;
+          // When thousands run together, each of them soon changes.
+          next = await this.#look(isAll ? this.#entries.keys() : this.#news, replicas);
         }
       } catch (error) {
         log.warn({ err: error }, "cron workflows not looked at");
       }
-      await this.#pause.take(Math.min(MAX_PAUSE_MS, Math.max(0, next - clock.now())), signal);
+      const now = clock.now();
+      allAt = Math.min(next, isAll ? now + MAX_PAUSE_MS : allAt);
+      await this.#pause.take(Math.max(0, allAt - now), signal);
     }
   }
 
-  /** Begins what is due; the time when the next one is. */
-  #look(replicas: readonly string[]): number {
+  /** Begins what is due of some entries; the time when the next one is. */
+  async #look(keys: Iterable<string>, replicas: readonly string[]): Promise<number> {
     const now = this.#deps.clock.now();
+    this.#news = new Set();
     let next = Infinity;
-    for (const entry of this.#entries.values()) {
+    for (const key of keys) {
+      if (this.#looks.isOver) await this.#looks.pause();
+      if (this.#stop.signal.aborted) break;
+      const entry = this.#entries.get(key);
+      if (entry === undefined) continue;
       if (ownerOf(entry.shard, replicas) !== this.#deps.replica) {
         // Its owner looks at it; what it has not reached when it dies is within the grace.
         if ((entry.nextMs ?? Infinity) < now - GRACE_MS) this.#lookFrom(entry, now - GRACE_MS);
@@ -235,6 +258,7 @@ export class CronRunner {
   }
 
   #dueNow(entry: Entry, now: number): DueRun[] {
+    if (entry.nextMs === undefined || entry.nextMs > now) return [];
     const last = lastScheduledMs(entry.cron);
     if (last !== undefined && last > entry.lookedAtMs) this.#lookFrom(entry, last);
     const runs: DueRun[] = [];
