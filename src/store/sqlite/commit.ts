@@ -15,8 +15,8 @@ import {
   readPartsWithoutNodes,
 } from "./parts.ts";
 
-/** Expired answers are removed each time this many commits were written. */
-const SWEEP_EVERY = 256;
+/** Expired answers are removed each time this many commits and answers were written. */
+const SWEEP_EVERY = 64;
 
 export interface CommitOptions extends FeedBounds {
   now: () => number;
@@ -34,7 +34,8 @@ interface StoredRow {
 export class CommitWriter {
   readonly #database: SqliteDatabase;
   readonly #options: CommitOptions;
-  #commits = 0;
+  /** Commits and answers since expired answers were removed. */
+  #written = SWEEP_EVERY;
 
   constructor(database: SqliteDatabase, options: CommitOptions) {
     this.#database = database;
@@ -62,10 +63,17 @@ export class CommitWriter {
     }
     this.#changeShard(commit);
     this.#storeAnswers(commit, versions);
-    if (this.#commits++ % SWEEP_EVERY === 0) {
-      this.#database.run("DELETE FROM answer WHERE expires_at <= ?", this.#options.now());
-    }
+    this.#written += 1 + commit.answers.length;
+    if (this.#written >= SWEEP_EVERY) this.#sweepAnswers();
     return versions;
+  }
+
+  /** Removes more than came, so that they never pile up, but not all at once: a day may have left a million. */
+  #sweepAnswers(): void {
+    const sql = `DELETE FROM answer WHERE (shard, key) IN
+      (SELECT shard, key FROM answer WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+    this.#database.run(sql, this.#options.now(), 2 * this.#written);
+    this.#written = 0;
   }
 
   #assertOwned({ shard, epoch, follows }: ShardCommit): void {

@@ -20,6 +20,18 @@ type Offered = Awaited<ReturnType<EventStore["offer"]>>;
 /** Expired deduplication keys are removed each time this many events were offered. */
 const SWEEP_EVERY = 256;
 const FAR_MS = 1e15;
+/** Most delivery records that one write removes. */
+const SLICE = 500;
+/** Removes the oldest records of a namespace that are too old or too many, but none of an event that is in the queue. */
+const TRIM = `DELETE FROM delivery WHERE id IN (
+    SELECT id FROM delivery WHERE namespace = ?1 AND (
+      received_at < ?2 OR (received_at, id) <= (
+        SELECT received_at, id FROM delivery WHERE namespace = ?1
+        ORDER BY received_at DESC, id DESC LIMIT 1 OFFSET ?3
+      )
+    ) AND NOT EXISTS (SELECT 1 FROM event WHERE event.id = delivery.id)
+    ORDER BY received_at, id LIMIT ?4
+  )`;
 
 /** Columns of safe integers; anything else in them is read as NULL. */
 const NUMBERS = ["received_at", "size", "attempts"].map((name) =>
@@ -55,7 +67,10 @@ export class SqliteEvents implements EventStore {
     const database = this.#database;
     const { id } = event;
     if (this.#offers++ % SWEEP_EVERY === 0) {
-      database.run("DELETE FROM dedupe WHERE expires_at <= ?", this.#now());
+      // More than came, but not all at once: a day may have left a million.
+      const expired = "SELECT key FROM dedupe WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
+      const sql = `DELETE FROM dedupe WHERE key IN (${expired})`;
+      database.run(sql, this.#now(), 2 * SWEEP_EVERY);
     }
     const known = dedupe && this.#offeredBefore(dedupe);
     if (known !== undefined) return known;
@@ -296,20 +311,13 @@ export class SqliteEvents implements EventStore {
   };
 
   readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {
-    await this.#database.write(() => {
-      this.#database.run(
-        `DELETE FROM delivery WHERE id NOT IN (SELECT id FROM event) AND (
-           received_at < ? OR id IN (
-             SELECT id FROM (
-               SELECT id, row_number() OVER (
-                 PARTITION BY namespace ORDER BY received_at DESC, id DESC
-               ) AS place FROM delivery
-             ) WHERE place > ?
-           )
-         )`,
-        this.#now() - maxAgeMs,
-        maxCount,
-      );
-    });
+    const namespaces = this.#database.all("SELECT DISTINCT namespace FROM delivery");
+    for (const { namespace = null } of namespaces) {
+      for (let removed = SLICE; removed === SLICE;) {
+        removed = await this.#database.write(() =>
+          this.#database.run(TRIM, namespace, this.#now() - maxAgeMs, maxCount, SLICE)
+        );
+      }
+    }
   };
 }
