@@ -8,6 +8,7 @@ import type { Json } from "../../base/json.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { SubscribableChange, SubscriptionSet } from "../../events/subscription.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { GuardedPost, PostAnswer } from "../../platform/guarded_post.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
@@ -32,6 +33,8 @@ import { type AttemptResult, type Entry, Target } from "./target.ts";
 const MAX_BACKLOG_SIZE = 8 * 1024 * 1024;
 /** A delivery that waited for its first attempt is given up no earlier than this after a start, ms. */
 const FIRST_CHANCE_MS = 60_000;
+/** Deliveries on their way to the dead letters at once: workflows wait behind them. */
+const MAX_BURIALS = 256;
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 const ID_LENGTH = 24;
 
@@ -68,6 +71,7 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   /** By namespace and name of the subscription. */
   readonly #targets = new Map<string, Target>();
+  readonly #burials = new FairLimiter(MAX_BURIALS);
   readonly #stop = new AbortController();
   readonly #outcomes: Counter;
   readonly #attempts: Counter;
@@ -317,14 +321,12 @@ export class Webhooks {
     const { clock, ids, log } = this.#deps;
     const { delivery, reason, attempts } = entry;
     const { namespace, name } = delivery.subscription;
-    const body: DeadLettersCommand = { type: "bury", delivery, reason, attempts };
+    const id = deadLettersId(namespace, name);
+    const command: DeadLettersCommand = { type: "bury", delivery, reason, attempts };
+    const body = command as unknown as Json;
     for (let attempt = 0; entry.isHeld(); attempt++) {
       try {
-        await entry.deliver(
-          `bury/${delivery.id}`,
-          deadLettersId(namespace, name),
-          body as unknown as Json,
-        );
+        await this.#burials.run(id, () => entry.deliver(`bury/${delivery.id}`, id, body));
         this.#outcomes.inc(OUTCOMES.dead);
         return entry.done();
       } catch (cause) {
