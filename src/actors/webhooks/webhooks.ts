@@ -35,6 +35,8 @@ const MAX_BACKLOG_SIZE = 8 * 1024 * 1024;
 const FIRST_CHANCE_MS = 60_000;
 /** Deliveries on their way to the dead letters at once: workflows wait behind them. */
 const MAX_BURIALS = 256;
+/** Why a delivery is given up for which there was no attempt. */
+const NOT_TRIED = "the receiver kept failing, so this was not tried";
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 const ID_LENGTH = 24;
 
@@ -155,7 +157,7 @@ export class Webhooks {
       size: JSON.stringify(delivery).length,
       attempts: 0,
       takenAt: this.#deps.clock.now(),
-      reason: "",
+      reason: NOT_TRIED,
       isHeld: () => shard.isHeld && shard.rows.has(row),
       done: () => shard.rowDone(row),
       deliver,
