@@ -175,7 +175,7 @@ const FORMS: Record<string, [WorkflowSpec, RegExp]> = {
 };
 
 /** A workflow that runs turn by turn, and is loaded again now and then. */
-function live(spec: WorkflowSpec) {
+function live(spec: WorkflowSpec, limits = LIMITS) {
   const workflow: Workflow = {
     metadata: {
       name: "wf",
@@ -192,7 +192,7 @@ function live(spec: WorkflowSpec) {
     findManifest: () => null,
     ...STANDARD_NAMING,
     apiGroup: "argoproj.io",
-    limits: LIMITS,
+    limits,
     mayGoOn: () => --left > 0,
   };
   let state: WorkflowState = createWorkflow(workflow, env);
@@ -219,6 +219,21 @@ function live(spec: WorkflowSpec) {
   }
   return { state, seen };
 }
+
+test("nodes of megabytes are made one in each turn", () => {
+  const task = (at: number) => ({ name: `t${at}`, template: "t" });
+  const { seen } = live({
+    entrypoint: "main",
+    arguments: one("x", "x".repeat(2_500_000)),
+    templates: [
+      { name: "main", dag: { tasks: Array.from({ length: 8 }, (_, at) => task(at)) } },
+      { name: "t", inputs: one("x", "{{workflow.parameters.x}}"), container: { image: "i" } },
+    ],
+  }, { nodes: 100, bytes: 64_000_000 });
+  expect(seen.nodes).toBe(9);
+  // The first turn also stores the spec.
+  expect(seen.charactersInTurn).toBeLessThan(6_000_000);
+});
 
 describe("a workflow that grows without end", () => {
   test.each(Object.entries(FORMS))("by %s", (_form, [spec, message]) => {

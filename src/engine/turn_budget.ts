@@ -27,8 +27,10 @@ export function noteWork(turn: Turn, stored = 0): void {
     budget.stored += stored;
     checkBytes(turn);
   }
+  // A few large nodes are a large commit. Texts that are only worked out don't count here: a turn must get past them.
+  const isLarge = budget.stored + budget.replaced > TURN_CHARACTERS;
   // Most turns are so short that a look at the clock for each piece would be much of their work.
-  if (++budget.pieces % STRIDE === 0 || hasDearWork(turn)) askWhetherOver(turn, budget);
+  if (++budget.pieces % STRIDE === 0 || isLarge || hasDearWork(turn)) askWhetherOver(turn, budget);
 }
 
 /** Counts a stored part of this size that was rewritten or dropped. */
