@@ -146,7 +146,10 @@ async function* limited(
   limitBytes: number | undefined,
 ): AsyncIterable<LogLine> {
   let left = limitBytes === undefined || limitBytes <= 0 ? Infinity : limitBytes;
+  // Lines may come from memory without a turn of the loop between them, for hundreds of readers.
+  const turns = new Turns("logs");
   for await (const line of lines) {
+    if (turns.isOver) await turns.pause();
     left -= Buffer.byteLength(line.text) + 1;
     if (left < 0) return;
     yield line;
