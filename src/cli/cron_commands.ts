@@ -1,5 +1,6 @@
 /** Commands that only cron workflows have: suspend, resume, backfill. */
 import type { Command } from "commander";
+import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
@@ -18,6 +19,9 @@ const SWITCHES = {
   suspend: { operation: "CronWorkflowService_SuspendCronWorkflow", done: "suspended" },
   resume: { operation: "CronWorkflowService_ResumeCronWorkflow", done: "resumed" },
 } as const;
+
+/** A workflow of that name is there. */
+const EXISTS = 409;
 
 interface BackfillOptions {
   start: string;
@@ -79,24 +83,24 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   const annotation = scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) });
   for (const at of times) {
     const scheduled = new Date(at).toISOString().replace(".000Z", "Z");
-    const { metadata } = await context.client.call("WorkflowService_SubmitWorkflow", {
-      params: { namespace },
-      body: {
-        namespace,
-        resourceKind: "CronWorkflow",
-        resourceName: name,
-        submitOptions: {
-          // The same time gives the same name, so repeating an interrupted backfill starts no workflow twice.
-          name: `${prefix}-${at / 1000}`,
-          annotations: `${annotation}=${scheduled}`,
-          ...(options.argname !== undefined && {
-            parameters: [`${options.argname}=${scheduled}`],
-          }),
-        },
-      },
-    });
-    print(`workflow ${metadata.name} created for ${scheduled}`);
-    if (!options.parallel) await waitFor(context, namespace, metadata.name ?? "", false);
+    // The same time gives the same name: a backfill that is repeated after an interruption starts no workflow twice, and goes on.
+    const made = `${prefix}-${at / 1000}`;
+    const submitOptions = {
+      name: made,
+      annotations: `${annotation}=${scheduled}`,
+      ...(options.argname !== undefined && { parameters: [`${options.argname}=${scheduled}`] }),
+    };
+    try {
+      await context.client.call("WorkflowService_SubmitWorkflow", {
+        params: { namespace },
+        body: { namespace, resourceKind: "CronWorkflow", resourceName: name, submitOptions },
+      });
+      print(`workflow ${made} created for ${scheduled}`);
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.status !== EXISTS) throw error;
+      say(`workflow ${made} for ${scheduled} is there already`);
+    }
+    if (!options.parallel) await waitFor(context, namespace, made, false);
   }
 }
 
