@@ -1,5 +1,5 @@
 /** Other commands: credentials, sync limits, local tools. */
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { inNewForm } from "../spec/older_forms.ts";
 import { parse, stringify } from "yaml";
@@ -51,11 +51,16 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
   print(made.token);
 }
 
-/** A server that watches the file sees the old text or the new one. */
+/** Rights of a new token file. */
+const OWN_RIGHTS = 0o600;
+
+/** A server that watches the file sees the old text or the new one, and may read the one if it might read the other. */
 async function replaceFile(file: string, text: string): Promise<void> {
   const next = `${file}.new`;
   try {
-    await writeFile(next, text, { mode: 0o600 });
+    const rights = await stat(file).then(({ mode }) => mode & 0o777, () => OWN_RIGHTS);
+    await writeFile(next, text, { mode: OWN_RIGHTS });
+    await chmod(next, rights);
     await rename(next, file);
   } catch (error) {
     throw new Error(`Cannot write ${file}: ${errorText(error)}`);

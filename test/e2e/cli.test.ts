@@ -1,5 +1,5 @@
 /** The command line as a person uses it, against a real server: its output and its exit status. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -426,6 +426,15 @@ test.each([
 ])("%j is refused with status %d", async (args, status, text) => {
   const outcome = await sluice(...args);
   expect(outcome).toMatchObject({ status, out: "", err: expect.stringContaining(text) });
+});
+
+test("a token that is added to a file leaves its rights as they are", async () => {
+  const file = join(folder, "shared-tokens.yaml");
+  await sluice("token", "create", "--subject", "first", "--file", file);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  await chmod(file, 0o640);
+  await sluice("token", "create", "--subject", "second", "--file", file);
+  expect((await stat(file)).mode & 0o777).toBe(0o640);
 });
 
 test("bash completes commands, options and names that are on the server", async () => {
