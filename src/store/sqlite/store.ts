@@ -181,8 +181,9 @@ function createBlobs(database: SqliteDatabase): BlobStore {
       return new Uint8Array(Buffer.concat(rows.map(({ piece }) => piece as Uint8Array)));
     },
     async removeBlobs(prefix) {
-      const sql = "DELETE FROM blob WHERE key >= ? AND substr(key, 1, ?) = ?";
-      await database.write(() => database.run(sql, prefix, [...prefix].length, prefix));
+      // Up to the last character that there is, so that only these keys are looked at.
+      const sql = "DELETE FROM blob WHERE key BETWEEN ?1 AND ?1 || char(0x10ffff)";
+      await database.write(() => database.run(sql, prefix));
     },
   };
 }
