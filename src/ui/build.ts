@@ -14,7 +14,7 @@ const ICON = "icon.svg";
 export async function buildInCache(): Promise<string> {
   const folder = join(CACHE, await sourceHash());
   if (await stat(join(folder, INDEX_FILE)).catch(() => undefined)) return folder;
-  // Several processes may build at once: each into its own folder, and the last one to finish wins.
+  // Several processes may build at once: each into its own folder, and the first one to finish wins.
   const draft = `${folder}-${randomBytes(4).toString("hex")}`;
   await buildPages(draft);
   await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));

@@ -86,5 +86,3 @@ function showPlace(): void {
   const title = place?.params["name"] ?? page?.title ?? TEXTS.pages.notFound;
   document.title = `${title} · ${TEXTS.name}`;
 }
-
-/** Tells whether an address is that of a link in the navigation, or of a page below it. */

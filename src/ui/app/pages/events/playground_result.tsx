@@ -17,7 +17,7 @@ const PAUSE_MS = 400;
 export type Trial = { previews: Preview[] } | { refusal: string } | undefined;
 
 /**
- * Tries it again whenever something changes; undefined while that is under way.
+ * Tries it again whenever something changes; until that is done, what was found before stays. Undefined before the first.
  * @param namespace undefined: there is nothing to try
  */
 export function useTrial(namespace: string | undefined, draft: Draft, name: string): Trial {
