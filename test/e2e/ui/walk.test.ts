@@ -98,6 +98,22 @@ describe.skipIf(missing !== undefined)(
       await head("Failed");
     });
 
+    test("the panel that opens by itself can be closed, and keys go on at its step", async () => {
+      await ui.submit("closed", WAITS);
+      await ui.open("/workflows/default/closed");
+      const panel = ui.page.getByRole("complementary");
+      const title = (words: string) => panel.getByRole("heading", { name: words }).waitFor();
+      await title("closed");
+      await panel.getByRole("button", { name: "Close" }).press("Enter");
+      await title("The whole workflow");
+      expect(await ui.page.evaluate(() => document.activeElement?.getAttribute("data-node")))
+        .toBe("closed");
+      await ui.page.reload();
+      await title("The whole workflow");
+      await ui.button("Show the step").click();
+      await title("closed");
+    });
+
     test("suspend, resume, stop with a message, resubmit, terminate, delete", async () => {
       await ui.submit("acted", LONG);
       await ui.open("/workflows/default/acted");

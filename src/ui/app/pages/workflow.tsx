@@ -114,9 +114,12 @@ export function Head(
   );
 }
 
+/** In the address, in place of a node: the panel was closed. No node has this id. */
+const CLOSED = "-";
+
 /** The step whose panel is open: the chosen one, else the one that needs somebody. */
 function chosenNode(workflow: Workflow, chosen: string | null): string | undefined {
-  if (chosen !== null) return chosen === "" ? undefined : chosen;
+  if (chosen !== null) return chosen === CLOSED ? undefined : chosen;
   return waitingSteps(workflow)[0]?.id ?? causesOf(workflow)[0]?.id;
 }
 
@@ -142,7 +145,7 @@ export function Views(
     workflow,
     tree,
     selected,
-    select: (node) => setQuery({ node }, { isReplacing: true }),
+    select: (node) => setQuery({ node: node ?? CLOSED }, { isReplacing: true }),
     choice: chosen !== undefined && takesChoice(workflow)
       ? { ids: chosen, turn: (ids) => setChosen((before) => turned(before ?? new Set(), ids)) }
       : undefined,

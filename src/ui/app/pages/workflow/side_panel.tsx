@@ -27,7 +27,15 @@ export function SidePanel({ workflow, selected, select }: ViewProps): JSX.Elemen
     <aside class="panel" aria-label={TEXTS.panel.label}>
       <header>
         <h2 class="wide-name">{titleOf(node)}</h2>
-        <button type="button" class="quiet" onClick={() => select("")} aria-label={TEXTS.close}>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            focusSelected();
+            select(undefined);
+          }}
+          aria-label={TEXTS.close}
+        >
           <Icon name="close" />
         </button>
       </header>
@@ -60,6 +68,13 @@ export function SidePanel({ workflow, selected, select }: ViewProps): JSX.Elemen
       </p>
     </aside>
   );
+}
+
+/** The button that closes the panel goes with it: whoever works with keys is at the step in the view again. */
+function focusSelected(): void {
+  const step = document.querySelector("#view .selected");
+  const pressed = step?.querySelector<HTMLElement>("[data-keys-row]") ?? step;
+  if (pressed instanceof HTMLElement || pressed instanceof SVGElement) pressed.focus();
 }
 
 /** A waiting step for which the sentences above have no place. */

@@ -7,7 +7,8 @@ export interface ViewProps {
   tree: readonly TreeItem[];
   /** Id of the node whose panel is open. */
   selected: string | undefined;
-  select: (id: string) => void;
+  /** Opens the panel of a node; undefined closes it. */
+  select: (id: string | undefined) => void;
   /** While steps are chosen for a retry. */
   choice?: Choice | undefined;
 }
