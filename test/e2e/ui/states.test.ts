@@ -148,6 +148,25 @@ describe.skipIf(missing !== undefined)(
       await shows("This workflow was deleted.");
     });
 
+    test("a workflow that cannot be read any more is not shown as if it were up to date", async () => {
+      await ui.submit("stale", WAITS);
+      await ui.open("/workflows/default/stale");
+      await shows(/has been waiting for a call/);
+      const api = /\/api\/v1\/(workflow-events\/default\?|workflows\/default\/stale)/;
+      await ui.page.route(
+        api,
+        (route) => route.fulfill({ status: 401, json: { code: 16, message: "it has expired" } }),
+      );
+      ui.gate.refuse();
+      ui.gate.heal();
+      await shows("it has expired");
+      await ui.page.unroute(api);
+      await ui.button("Try again").click();
+      await ui.page.getByText("it has expired").waitFor({ state: "detached" });
+      await ui.call("PUT", "workflows/default/stale/resume", {});
+      await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
+    });
+
     test("filters stand in the address, and survive a reload and the way back", async () => {
       await ui.submit("one", QUICK, "team-a");
       await ui.submit("two", WAITS, "team-b");

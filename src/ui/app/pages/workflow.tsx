@@ -14,7 +14,15 @@ import { mayReadLogs } from "../model/rights.ts";
 import { takesChoice, turned } from "../model/choice.ts";
 import { causesOf, waitingSteps } from "../model/story.ts";
 import { nodesOf, treeOf } from "../model/tree.ts";
-import { Ago, CopyButton, Fact, LoadState, PhaseBadge, Span } from "../parts/basics.tsx";
+import {
+  Ago,
+  CopyButton,
+  Fact,
+  LoadState,
+  PhaseBadge,
+  Span,
+  TroubleBox,
+} from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -56,6 +64,7 @@ export function WorkflowPage({ params, query }: PageProps): JSX.Element {
   return (
     <div class="page">
       {isDeleted && <p class="notice-line" role="status">{TEXTS.workflow.deleted}</p>}
+      {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void one.load()} />}
       <Head workflow={workflow}>
         {!isDeleted && <ActionBar workflow={workflow} />}
       </Head>
