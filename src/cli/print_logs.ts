@@ -1,4 +1,6 @@
 /** The lines of logs: loaded only by commands that print some. */
+import type { LogLine } from "../client/answer.ts";
+import { NewLines } from "../client/new_lines.ts";
 import { type Context, UsageError } from "./context.ts";
 import { type LogOptions, reopened } from "./follow.ts";
 import { hasColour, print } from "./output.ts";
@@ -46,29 +48,14 @@ export async function printLogs(
   }
 }
 
-interface LogLine {
-  podName?: string;
-  content?: string;
-}
-
 /** The lines of a stream of logs that is opened again when it breaks: lines that were shown before are passed over. */
 export async function* followedLines(open: () => AsyncIterable<LogLine>): AsyncGenerator<LogLine> {
-  const shown = new Map<string, number>();
-  let known = new Map<string, number>();
+  const lines = new NewLines();
   const openAgain = () => {
-    known = new Map(shown);
+    lines.begin();
     return open();
   };
-  for await (const line of reopened(openAgain)) {
-    const { podName = "" } = line;
-    const left = known.get(podName) ?? 0;
-    if (left > 0) {
-      known.set(podName, left - 1);
-      continue;
-    }
-    shown.set(podName, (shown.get(podName) ?? 0) + 1);
-    yield line;
-  }
+  for await (const line of reopened(openAgain)) if (lines.add(line)) yield line;
 }
 
 /** @throws {Error} when a workflow has no such pod: no lines would look like a step that says nothing */

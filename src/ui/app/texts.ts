@@ -380,6 +380,7 @@ export const TEXTS = {
     count: (shown: number, all: number) =>
       shown === all ? many(all, "line", "lines") : `${shown} of ${many(all, "line", "lines")}`,
     following: "live",
+    lost: "connection lost, trying again",
     download: "Download",
     none: "No step has written anything",
     noneYet: "No lines yet",

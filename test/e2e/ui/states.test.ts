@@ -167,6 +167,24 @@ describe.skipIf(missing !== undefined)(
       await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
     });
 
+    test("a log that broke off is read on, and no line comes twice", async () => {
+      const talk = "for i in $(seq 1000); do echo line $i; sleep 0.2; done";
+      const container = { image: "x", command: ["sh", "-c"], args: [talk] };
+      await ui.submit("talks", { entrypoint: "main", templates: [{ name: "main", container }] });
+      await ui.open("/workflows/default/talks?view=logs");
+      await shows("line 3");
+      ui.gate.refuse();
+      await shows(/connection lost, trying again/);
+      ui.gate.heal();
+      await shows(/· live/);
+      const before = await ui.page.locator(".lines > div").count();
+      await ui.page.locator(".lines > div").nth(before + 2).waitFor();
+      const lines = await ui.page.locator(".lines > div").allInnerTexts();
+      expect(lines.map((line) => line.replace("talks", "").trim()))
+        .toEqual(lines.map((_, index) => `line ${index + 1}`));
+      await ui.call("PUT", "workflows/default/talks/terminate", {});
+    });
+
     test("filters stand in the address, and survive a reload and the way back", async () => {
       await ui.submit("one", QUICK, "team-a");
       await ui.submit("two", WAITS, "team-b");

@@ -26,6 +26,12 @@ export interface Trouble {
   message: string;
 }
 
+/** No answer, or one that another attempt may better. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ClientError &&
+    (error.status === 0 || error.status === 429 || error.status >= 500);
+}
+
 /** What an error of a call means for the visitor. */
 export function troubleOf(error: unknown): Trouble {
   if (!(error instanceof ClientError)) {

@@ -1,7 +1,9 @@
 /** Lines of logs. */
 import type { LogLine } from "../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { api } from "./api.ts";
+import { NewLines } from "../../../client/new_lines.ts";
+import { api, isPassing } from "./api.ts";
+import { rest } from "./watch.ts";
 
 /** The name of a node's pod, by which logs and events know it. */
 export function podOf(workflow: Workflow, node: NodeStatus): string {
@@ -35,6 +37,37 @@ export async function* logLines(
     },
     signal,
   });
+}
+
+/** The first pause before a log that broke off is read again, and the longest, ms. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
+/**
+ * Lines as they are written, until the steps have ended or the signal aborts. A connection that is lost is opened again.
+ * @param tell whether it is lost now, whenever that changes
+ */
+export async function* followedLines(
+  workflow: Workflow,
+  podName: string | undefined,
+  { signal, tell }: { signal: AbortSignal; tell: (isLost: boolean) => void },
+): AsyncIterable<LogLine> {
+  const lines = new NewLines();
+  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    lines.begin();
+    try {
+      for await (const line of logLines(workflow, { podName, follow: true }, signal)) {
+        pause = FIRST_PAUSE_MS;
+        if (lines.add(line)) yield line;
+      }
+      return;
+    } catch (error) {
+      if (!isPassing(error) || signal.aborted) throw error;
+      tell(true);
+      await rest(pause, signal);
+      tell(false);
+    }
+  }
 }
 
 /** The tail that is read. One after the other: each may have the server read a large workflow. */

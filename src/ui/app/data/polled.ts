@@ -4,8 +4,7 @@
  */
 import { createStore } from "@xstate/store";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { ClientError } from "../../../client/transport.ts";
-import { type Trouble, troubleOf } from "./api.ts";
+import { isPassing, type Trouble, troubleOf } from "./api.ts";
 import { connection } from "./connection.ts";
 import { useStore } from "./use_store.ts";
 import { rest, whenVisible } from "./watch.ts";
@@ -103,12 +102,6 @@ class Polled<Value> {
       return undefined;
     }
   }
-}
-
-/** No answer, or one that another attempt may better. */
-function isPassing(error: unknown): boolean {
-  return error instanceof ClientError &&
-    (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 export interface PolledView<Value> {

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { LogLine } from "../../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { troubleOf } from "../../data/api.ts";
-import { logLines, podOf } from "../../data/logs.ts";
+import { followedLines, logLines, podOf } from "../../data/logs.ts";
 import { notify } from "../../data/notices.ts";
 import { fieldsOf, matches } from "../../model/log_line.ts";
 import { hasEnded, lookOfWorkflow } from "../../model/phases.ts";
@@ -21,7 +21,7 @@ export function LogView(
   { workflow, node }: { workflow: Workflow; node?: NodeStatus },
 ): JSX.Element {
   const podName = node === undefined ? undefined : podOf(workflow, node);
-  const { lines, trouble, isFollowed, isOver } = useLines(workflow, podName);
+  const { lines, trouble, isFollowed, isOver, isLost } = useLines(workflow, podName);
   const [search, setSearch] = useState("");
   const titles = useTitles(workflow);
   const [hasFields, setFields] = useState(false);
@@ -51,7 +51,7 @@ export function LogView(
         </label>
         <span class="faint" role="status">
           {logs.count(shown.length, lines.length)}
-          {isOver ? "" : ` · ${logs.following}`}
+          {isOver ? "" : ` · ${isLost ? logs.lost : logs.following}`}
         </span>
         <button
           type="button"
@@ -134,6 +134,7 @@ function useLines(workflow: Workflow, podName: string | undefined) {
   const [lines, setLines] = useState<LogLine[]>([]);
   const [trouble, setTrouble] = useState<string | undefined>(undefined);
   const [isOver, setOver] = useState(false);
+  const [isLost, setLost] = useState(false);
   const { uid } = workflow.metadata;
   const ended = hasEnded(lookOfWorkflow(workflow));
   const isFollowed = useRef(!ended);
@@ -143,6 +144,7 @@ function useLines(workflow: Workflow, podName: string | undefined) {
     setLines([]);
     setTrouble(undefined);
     setOver(false);
+    setLost(false);
     let pending: LogLine[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const flush = () => {
@@ -151,23 +153,27 @@ function useLines(workflow: Workflow, podName: string | undefined) {
       pending = [];
       setLines((kept) => [...kept, ...some].slice(-MOST));
     };
+    const { signal } = stop;
     const read = async () => {
-      for await (const line of logLines(workflow, { podName, follow: !ended }, stop.signal)) {
+      const source = ended
+        ? logLines(workflow, { podName }, signal)
+        : followedLines(workflow, podName, { signal, tell: setLost });
+      for await (const line of source) {
         pending.push(line);
         timer ??= setTimeout(flush, PAUSE_MS);
       }
     };
     read().catch((error) => {
-      if (!stop.signal.aborted) setTrouble(troubleOf(error).message);
+      if (!signal.aborted) setTrouble(troubleOf(error).message);
     }).finally(() => {
-      if (!stop.signal.aborted) setOver(true);
+      if (!signal.aborted) setOver(true);
     });
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
   }, [uid, podName]);
-  return { lines, trouble, isFollowed: isFollowed.current, isOver };
+  return { lines, trouble, isFollowed: isFollowed.current, isOver, isLost };
 }
 
 /** A line by its members, if it has some. */
