@@ -345,6 +345,8 @@ export const TEXTS = {
     smaller: "Smaller",
     fit: "Fit",
     foldAll: "Fold as at first",
+    noLayout:
+      "The script that lays out graphs could not be loaded. The other views show the steps too.",
   },
   panel: {
     label: "Details",

@@ -185,6 +185,19 @@ describe.skipIf(missing !== undefined)(
       await ui.call("PUT", "workflows/default/talks/terminate", {});
     });
 
+    test("scripts that cannot be loaded are told, or something else does", async () => {
+      await ui.submit("bare", WAITS);
+      const later = /\/ui\/assets\/(layout|browser|editor)-/;
+      await ui.page.route(later, (route) => route.abort());
+      await ui.open("/workflows/default/bare");
+      await shows("The script that lays out graphs could not be loaded.");
+      await ui.page.getByRole("tab", { name: "Manifest" }).click();
+      await shows('"entrypoint": "main"');
+      await ui.page.unroute(later);
+      await ui.page.getByRole("tab", { name: "Graph" }).click();
+      await ui.page.locator("svg .step").waitFor();
+    });
+
     test("filters stand in the address, and survive a reload and the way back", async () => {
       await ui.submit("one", QUICK, "team-a");
       await ui.submit("two", WAITS, "team-b");

@@ -4,12 +4,13 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 /** Texts that YAML 1.1 reads as something else (`yes`, `0755`) are quoted: manifests are read as YAML 1.1. */
 export const YAML_FORM = { lineWidth: 0, version: "1.1" } as const;
 
-/** A value as YAML; undefined until the writer is loaded. */
+/** A value as YAML; undefined until the writer is loaded. If it cannot be, as JSON, which is YAML too. */
 export function useYaml(value: unknown): string | undefined {
   const [write, setWrite] = useState<((one: unknown) => string) | undefined>(undefined);
   useEffect(() => {
-    void import("yaml").then(({ stringify }) =>
-      setWrite(() => (one: unknown) => stringify(one, YAML_FORM))
+    void import("yaml").then(
+      ({ stringify }) => setWrite(() => (one: unknown) => stringify(one, YAML_FORM)),
+      () => setWrite(() => (one: unknown) => JSON.stringify(one, null, 2)),
     );
   }, []);
   return useMemo(

@@ -1,12 +1,10 @@
 /** Pages whose scripts are loaded when they are first opened. */
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Trouble, troubleOf } from "../data/api.ts";
-import { addressOf } from "../data/root.ts";
+import type { Trouble } from "../data/api.ts";
+import { troubleOfScript } from "../data/scripts.ts";
 import type { PageProps } from "../paths.ts";
 import { LoadState } from "./basics.tsx";
-
-const FRESH_MS = 10_000;
 
 /** A page that `load` brings. */
 export function lazyPage(
@@ -21,7 +19,7 @@ export function lazyPage(
         found = await load();
         setFound(true);
       } catch (error) {
-        setTrouble(await whyNot(error));
+        setTrouble(await troubleOfScript(error));
       }
     };
     useEffect(() => {
@@ -35,16 +33,4 @@ export function lazyPage(
       </div>
     );
   };
-}
-
-/** No connection; or the server was replaced, and has the scripts of another version: then a new document has their names. */
-async function whyNot(error: unknown): Promise<Trouble> {
-  try {
-    await fetch(addressOf("/healthz"));
-  } catch {
-    return { kind: "unreachable", message: "" };
-  }
-  // A document that is new already would find nothing else.
-  if (performance.now() > FRESH_MS) location.reload();
-  return troubleOf(error);
 }

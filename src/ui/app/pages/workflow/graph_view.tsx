@@ -1,11 +1,13 @@
 /** The graph of a workflow: fits the screen at first, and can be moved and made larger. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Trouble } from "../../data/api.ts";
 import { layOut } from "../../data/layout.ts";
+import { troubleOfScript } from "../../data/scripts.ts";
 import { type Graph, graphOf } from "../../model/graph.ts";
 import { type LayoutAnswer, shownLargest } from "../../model/layout.ts";
 import { nodesOf } from "../../model/tree.ts";
-import { Empty, Loading } from "../../parts/basics.tsx";
+import { Empty, LoadState } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
 import { type Folds, useFolds } from "./folds.ts";
 import { Drawing, NODE_SIZE } from "./graph_drawing.tsx";
@@ -25,7 +27,7 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   );
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<SVGSVGElement>(null);
-  const layout = useLayout(graph, box);
+  const { layout, trouble, again } = useLayout(graph, box);
   const { area, handlers, zoom, fit } = usePanZoom(box, content, layout);
   // Whoever moves a large graph moves what was drawn before.
   const drawn = useMemo(
@@ -49,17 +51,19 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
     <div class="graph">
       <Tools folds={folds} zoom={zoom} fit={fit} />
       <div class="canvas" ref={box} {...handlers} style={{ height: heightOf(layout) }}>
-        {layout === undefined ? <Loading /> : (
-          <svg
-            ref={content}
-            role="group"
-            aria-label={TEXTS.workflow.view.graph}
-            width={layout.width}
-            height={layout.height}
-          >
-            {drawn}
-          </svg>
-        )}
+        {layout === undefined
+          ? <LoadState trouble={trouble} isLoaded={false} again={again} />
+          : (
+            <svg
+              ref={content}
+              role="group"
+              aria-label={TEXTS.workflow.view.graph}
+              width={layout.width}
+              height={layout.height}
+            >
+              {drawn}
+            </svg>
+          )}
       </div>
     </div>
   );
@@ -89,8 +93,10 @@ function Tools(
 function useLayout(
   graph: Graph,
   box: { current: HTMLElement | null },
-): LayoutAnswer | undefined {
+): { layout: LayoutAnswer | undefined; trouble: Trouble | undefined; again: () => void } {
   const [layout, setLayout] = useState<LayoutAnswer | undefined>(undefined);
+  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  const [attempt, setAttempt] = useState(0);
   const shape = useMemo(
     () => graph.nodes.map(({ id }) => id).join("\n") + JSON.stringify(graph.edges),
     [graph],
@@ -100,16 +106,18 @@ function useLayout(
     const width = box.current?.clientWidth ?? 1000;
     const nodes = graph.nodes.map(({ id, kind }) => ({ id, ...NODE_SIZE[kind] }));
     const directions = width < NARROW ? ["TB", "LR"] as const : ["LR"] as const;
-    void Promise.all(
-      directions.map((direction) => layOut({ nodes, edges: graph.edges, direction })),
-    )
+    Promise.all(directions.map((direction) => layOut({ nodes, edges: graph.edges, direction })))
       .then((answers) => {
         const room = { width, height: innerHeight * MOST_HEIGHT };
         if (!isOver) setLayout(shownLargest(answers, room));
+      })
+      .catch(async (error) => {
+        const found = await troubleOfScript(error);
+        if (!isOver) setTrouble(found);
       });
     return () => {
       isOver = true;
     };
-  }, [shape]);
-  return layout;
+  }, [shape, attempt]);
+  return { layout, trouble, again: () => setAttempt(attempt + 1) };
 }
