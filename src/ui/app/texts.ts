@@ -405,6 +405,7 @@ export const TEXTS = {
       title: "Nobody has to do anything",
       next: "Steps that wait for somebody (suspend templates) appear here, the oldest first.",
     },
+    noMatch: { title: "No step that waits matches the filters", next: "Choose fewer filters." },
   },
   sso: {
     do: "Log in with your organisation",
@@ -652,6 +653,7 @@ export const TEXTS = {
         next: "A binding says which events start which workflow. Store one:",
         command: "sluice binding create binding.yaml",
       },
+      noMatch: { title: "No event binding in this namespace", next: "Choose another namespace." },
       counts: (matched: number, failed: number) =>
         `${matched.toLocaleString("en")} matched, ${failed.toLocaleString("en")} failed`,
       facts: { activity: "Newest events" },
@@ -910,6 +912,10 @@ export const TEXTS = {
       title: "Nobody holds or waits for a lock",
       next:
         "Mutexes and semaphores (synchronization in a manifest) appear here while somebody uses them.",
+    },
+    noMatch: {
+      title: "Nobody holds or waits for a lock of this namespace",
+      next: "Choose another namespace.",
     },
   },
   system: {

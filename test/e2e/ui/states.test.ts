@@ -198,6 +198,17 @@ describe.skipIf(missing !== undefined)(
       await ui.page.locator("svg .step").waitFor();
     });
 
+    test("lists say that filters, not the server, leave nothing to show", async () => {
+      await ui.submit("asks", WAITS);
+      await ui.open("/waiting?template=nothing");
+      await shows("No step that waits matches the filters");
+      expect(await ui.page.getByLabel("Template").inputValue()).toBe("nothing");
+      await ui.open("/events/bindings?namespace=nowhere");
+      await shows("No event binding in this namespace");
+      await ui.open("/locks?namespace=nowhere");
+      await shows("Nobody holds or waits for a lock of this namespace");
+    });
+
     test("filters stand in the address, and survive a reload and the way back", async () => {
       await ui.submit("one", QUICK, "team-a");
       await ui.submit("two", WAITS, "team-b");

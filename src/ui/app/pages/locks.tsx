@@ -49,8 +49,8 @@ export function LocksPage({ query }: PageProps): JSX.Element {
       </form>
       <ListBody
         list={list}
-        isFiltered={false}
-        texts={{ ...locks, noMatch: locks.none, tooMany: TEXTS.templates.tooMany }}
+        isFiltered={namespace !== ""}
+        texts={{ ...locks, tooMany: TEXTS.templates.tooMany }}
       >
         {(items) => (
           <ol class="locks">

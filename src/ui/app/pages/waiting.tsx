@@ -26,7 +26,8 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
   const next = useStore(list.store, (context) => context.next);
   const trouble = useStore(list.store, (context) => context.trouble);
   const [limit, setLimit] = useState(STEP);
-  const templates = [...new Set(entries.map(templateOf))].sort();
+  // The chosen one stays a choice when none of its steps waits any more.
+  const templates = [...new Set([...entries.map(templateOf), template])].filter(Boolean).sort();
   const shown = template === "" ? entries : entries.filter((one) => templateOf(one) === template);
   const { inbox } = TEXTS;
   const showMore = () => {
@@ -53,11 +54,18 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
       )}
       {isLoading && shown.length === 0 && <Loading />}
       {!isLoading && shown.length === 0 && next === undefined && trouble === undefined && (
-        <Empty title={inbox.none.title}>
-          <p>{inbox.none.next}</p>
-        </Empty>
+        <None isFiltered={namespace !== "" || template !== ""} />
       )}
     </div>
+  );
+}
+
+function None({ isFiltered }: { isFiltered: boolean }): JSX.Element {
+  const { title, next } = TEXTS.inbox[isFiltered ? "noMatch" : "none"];
+  return (
+    <Empty title={title}>
+      <p>{next}</p>
+    </Empty>
   );
 }
 

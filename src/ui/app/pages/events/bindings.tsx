@@ -20,7 +20,7 @@ export function BindingsPage({ query }: PageProps): JSX.Element {
     BINDINGS_MS,
     (signal) => readBindings(namespace, signal),
   );
-  const { none, looked, part } = TEXTS.events.bindings;
+  const { none, noMatch, looked, part } = TEXTS.events.bindings;
   return (
     <div class="page">
       <h1>{TEXTS.pages.bindings}</h1>
@@ -43,7 +43,12 @@ export function BindingsPage({ query }: PageProps): JSX.Element {
         </>
       )}
       <LoadState trouble={trouble} isLoaded={found !== undefined} again={() => void reload()} />
-      {trouble === undefined && found?.rows.length === 0 && (
+      {trouble === undefined && found?.rows.length === 0 && namespace !== "" && (
+        <Empty title={noMatch.title}>
+          <p>{noMatch.next}</p>
+        </Empty>
+      )}
+      {trouble === undefined && found?.rows.length === 0 && namespace === "" && (
         <Empty title={none.title}>
           <p>{none.next}</p>
           <pre class="code"><code>{none.command}</code></pre>
