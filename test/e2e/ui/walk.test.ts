@@ -114,6 +114,24 @@ describe.skipIf(missing !== undefined)(
       await title("closed");
     });
 
+    test("what the browser does not let a page copy is copied another way, and the focus stays", async () => {
+      await ui.submit("copied", WAITS);
+      await ui.open("/workflows/default/copied");
+      const session = await ui.page.context().newCDPSession(ui.page);
+      await session.send("Browser.setPermission", {
+        permission: { name: "clipboard-write" },
+        setting: "denied",
+      });
+      const copy = ui.page.locator(".headline").getByRole("button", { name: /Copy|Copied/ });
+      await copy.press("Enter");
+      await copy.getByText("Copied").waitFor();
+      expect(await copy.evaluate((one) => one === document.activeElement)).toBe(true);
+      await session.send("Browser.resetPermissions");
+      await ui.open("/");
+      await ui.page.getByLabel("Name contains").press("Control+v");
+      expect(await ui.page.getByLabel("Name contains").inputValue()).toBe("copied");
+    });
+
     test("suspend, resume, stop with a message, resubmit, terminate, delete", async () => {
       await ui.submit("acted", LONG);
       await ui.open("/workflows/default/acted");

@@ -71,18 +71,24 @@ export function CopyButton(
   );
 }
 
-/** Pages without TLS on another machine's address have no clipboard of the new kind. */
+/** The old way is for pages without TLS, which have no such clipboard, and for browsers that do not let pages use it. */
 async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) {
+  try {
     await navigator.clipboard.writeText(text);
-    return;
+  } catch {
+    copyByField(text);
   }
+}
+
+function copyByField(text: string): void {
+  const before = document.activeElement;
   const field = document.createElement("textarea");
   field.value = text;
   (document.querySelector("dialog[open]") ?? document.body).append(field);
   field.select();
   document.execCommand("copy");
   field.remove();
+  if (before instanceof HTMLElement) before.focus();
 }
 
 /** Nothing is there: says so, and what to do next. */
