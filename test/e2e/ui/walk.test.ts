@@ -114,6 +114,23 @@ describe.skipIf(missing !== undefined)(
       await title("closed");
     });
 
+    test("a view is kept and forgotten by keys alone", async () => {
+      await ui.open("/?namespace=nowhere");
+      const name = ui.page.getByPlaceholder("Name of the view");
+      await ui.button("Save this view").press("Enter");
+      await name.waitFor();
+      await ui.page.keyboard.press("Escape");
+      await ui.button("Save this view").press("Enter");
+      await name.waitFor();
+      await ui.page.keyboard.type("mine");
+      await ui.page.keyboard.press("Enter");
+      await link("mine").waitFor();
+      await ui.page.keyboard.press("Tab");
+      await ui.page.keyboard.press("Tab");
+      await ui.page.keyboard.press("Enter");
+      await link("mine").waitFor({ state: "detached" });
+    });
+
     test("what the browser does not let a page copy is copied another way, and the focus stays", async () => {
       await ui.submit("copied", WAITS);
       await ui.open("/workflows/default/copied");

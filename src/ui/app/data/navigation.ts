@@ -1,6 +1,7 @@
 /** Entries of the navigation without those whose pages have nothing for the visitor. */
 import { ALL_RIGHTS, maySee } from "../model/rights.ts";
 import { NAVIGATION, type PageEntry } from "../paths.ts";
+import { keepText, keptText } from "./kept.ts";
 import { followRights, knownRights } from "./rights.ts";
 import { addressOf } from "./root.ts";
 
@@ -20,7 +21,7 @@ export function shownEntries(): readonly PageEntry[] {
 /** Hides what was hidden in the document before. */
 export function hideAsBefore(): void {
   try {
-    const stored: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
+    const stored: unknown = JSON.parse(keptText("visit", STORED) ?? "[]");
     if (Array.isArray(stored)) hide(stored);
   } catch {
     // Then all are shown until the rights are known.
@@ -38,11 +39,7 @@ export function followNavigation(isIn: boolean): void {
 
 function hideFromNowOn(paths: readonly string[]): void {
   hide(paths);
-  try {
-    sessionStorage.setItem(STORED, JSON.stringify(paths));
-  } catch {
-    // The browser keeps nothing: then the next document shows all at first.
-  }
+  keepText("visit", STORED, JSON.stringify(paths));
 }
 
 /** The server has written the whole navigation. */

@@ -1,4 +1,5 @@
 /** What somebody tries stays over a reload, and comes along from the page of an event. */
+import { keepText, keptText } from "../../data/kept.ts";
 import { headerLines } from "../../model/deliveries.ts";
 
 const STORED = "sluice-playground";
@@ -33,18 +34,14 @@ spec:
 
 export function readDraft(): Draft {
   try {
-    return { ...EXAMPLE, ...JSON.parse(sessionStorage.getItem(STORED) ?? "{}") };
+    return { ...EXAMPLE, ...JSON.parse(keptText("visit", STORED) ?? "{}") };
   } catch {
     return EXAMPLE;
   }
 }
 
 export function writeDraft(draft: Draft): void {
-  try {
-    sessionStorage.setItem(STORED, JSON.stringify(draft));
-  } catch {
-    // It is too large for the browser: then it is not kept.
-  }
+  keepText("visit", STORED, JSON.stringify(draft));
 }
 
 /** Takes over the event of a delivery. */

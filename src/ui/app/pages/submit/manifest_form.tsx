@@ -5,6 +5,7 @@ import type { Workflow } from "../../../../spec/manifest.ts";
 import { YAML_OPTIONS } from "../../../../spec/yaml_options.ts";
 import { api, troubleOf } from "../../data/api.ts";
 import { loadEditor, loadSchema } from "../../data/editor.ts";
+import { keepText, keptText } from "../../data/kept.ts";
 import type { TextProblem } from "../../model/manifest_check.ts";
 import type { JsonSchema } from "../../model/manifest_schema.ts";
 import { TEXTS } from "../../texts.ts";
@@ -24,12 +25,12 @@ spec:
 const STORED = "sluice-manifest";
 
 export function ManifestForm({ namespace }: { namespace: string }): JSX.Element {
-  const [text, setText] = useState(sessionStorage.getItem(STORED) ?? EXAMPLE);
+  const [text, setText] = useState(keptText("visit", STORED) ?? EXAMPLE);
   const [problems, setProblems] = useState<readonly TextProblem[] | undefined>(undefined);
   const latest = useRef(text);
   latest.current = text;
   const change = (changed: string) => {
-    sessionStorage.setItem(STORED, changed);
+    keepText("visit", STORED, changed);
     setText(changed);
     setProblems(undefined);
   };
@@ -54,7 +55,7 @@ export function ManifestForm({ namespace }: { namespace: string }): JSX.Element 
           params: { namespace },
           body: { workflow: await parsed(text), serverDryRun: true },
         })}
-      onMade={() => sessionStorage.removeItem(STORED)}
+      onMade={() => keepText("visit", STORED, undefined)}
     >
       <Field key={namespace} text={text} change={change} check={check} />
       <div id="verdict" role="status">
@@ -81,8 +82,8 @@ function Field({ text, change, check }: FieldProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const plain = useRef<HTMLTextAreaElement>(null);
   const [isPlain, setPlain] = useState(true);
-  const latest = useRef({ change, check });
-  latest.current = { change, check };
+  const latest = useRef({ text, change, check });
+  latest.current = { text, change, check };
   useEffect(() => {
     let schema: JsonSchema | undefined;
     let close = () => {};
@@ -91,7 +92,7 @@ function Field({ text, change, check }: FieldProps): JSX.Element {
     void loadEditor().then(({ openEditor }) => {
       if (host.current === null || isOver) return;
       const editor = openEditor(host.current, {
-        text: sessionStorage.getItem(STORED) ?? text,
+        text: latest.current.text,
         language: "yaml",
         label: TEXTS.submit.yaml,
         edit: {

@@ -1,6 +1,7 @@
 /** Views: filters and columns under a name. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { keepText, keptText } from "../../data/kept.ts";
 import { addressOf } from "../../data/root.ts";
 import { TEXTS } from "../../texts.ts";
 
@@ -13,7 +14,7 @@ interface View {
 
 function readViews(): View[] {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(STORED) ?? "[]");
+    const found: unknown = JSON.parse(keptText("always", STORED) ?? "[]");
     return Array.isArray(found) ? found as View[] : [];
   } catch {
     return [];
@@ -24,14 +25,20 @@ function readViews(): View[] {
 export function Views({ query }: { query: string }): JSX.Element | null {
   const [views, setViews] = useState(readViews);
   const [name, setName] = useState<string | undefined>(undefined);
+  const box = useRef<HTMLDivElement>(null);
   const keep = (next: View[]) => {
     setViews(next);
-    localStorage.setItem(STORED, JSON.stringify(next));
+    keepText("always", STORED, JSON.stringify(next));
+  };
+  const endForm = () => {
+    setName(undefined);
+    // What has the focus goes.
+    box.current?.focus();
   };
   const known = views.find((view) => view.query === query);
   if (views.length === 0 && query === "") return null;
   return (
-    <div class="views">
+    <div class="views" ref={box} tabIndex={-1}>
       {views.map((view) => (
         <a
           key={view.name}
@@ -67,25 +74,37 @@ export function Views({ query }: { query: string }): JSX.Element | null {
           setName={setName}
           save={(saved) => {
             keep([...views.filter((view) => view.name !== saved), { name: saved, query }]);
-            setName(undefined);
+            endForm();
           }}
+          cancel={endForm}
         />
       )}
     </div>
   );
 }
 
+/** It stands in the form of the filters, and a form can't hold another: so it takes its keys by itself. */
 function NameForm(
-  { name, setName, save }: {
+  { name, setName, save, cancel }: {
     name: string;
     setName: (name: string) => void;
     save: (name: string) => void;
+    cancel: () => void;
   },
 ): JSX.Element {
   const wanted = name.trim();
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
   return (
-    <span class="inline-form">
+    <span
+      class="inline-form"
+      onKeyDown={({ key, target }) => {
+        if (key === "Escape") cancel();
+        else if (key === "Enter" && target === field.current && wanted !== "") save(wanted);
+      }}
+    >
       <input
+        ref={field}
         aria-label={TEXTS.list.views.name}
         placeholder={TEXTS.list.views.name}
         value={name}
@@ -95,6 +114,7 @@ function NameForm(
       <button type="button" disabled={wanted === ""} onClick={() => save(wanted)}>
         {TEXTS.list.views.keep}
       </button>
+      <button type="button" class="quiet" onClick={cancel}>{TEXTS.cancel}</button>
     </span>
   );
 }
