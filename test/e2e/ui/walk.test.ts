@@ -114,6 +114,20 @@ describe.skipIf(missing !== undefined)(
       await title("closed");
     });
 
+    test("keys go on at the page when the pressed button goes, and begin a dialog at its field", async () => {
+      await ui.submit("pressed", WAITS);
+      await ui.open("/workflows/default/pressed");
+      const actions = ui.page.getByRole("toolbar", { name: "Actions" });
+      await actions.getByRole("button", { name: "Suspend" }).press("Enter");
+      await head("Suspended");
+      await expect.poll(() => ui.page.evaluate(() => document.activeElement?.id)).toBe("page");
+      await actions.getByRole("button", { name: "Stop" }).press("Enter");
+      await ui.page.getByRole("dialog").waitFor();
+      await ui.page.keyboard.type("enough");
+      expect(await ui.page.getByLabel("Message (optional)").inputValue()).toBe("enough");
+      await ui.page.keyboard.press("Escape");
+    });
+
     test("a view is kept and forgotten by keys alone", async () => {
       await ui.open("/?namespace=nowhere");
       const name = ui.page.getByPlaceholder("Name of the view");

@@ -15,6 +15,8 @@ export function Dialog(
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    // The browser chooses the button that closes it, which is the first of all.
+    dialog.current?.querySelector<HTMLElement>("input:not([type=search]), select")?.focus();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };

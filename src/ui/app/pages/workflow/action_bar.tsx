@@ -8,6 +8,7 @@ import { navigate } from "../../data/router.ts";
 import { allows, type Verb, VERBS } from "../../model/actions.ts";
 import { mayAct } from "../../model/rights.ts";
 import { Dialog } from "../../parts/dialog.tsx";
+import { keepFocus } from "../../parts/focus.ts";
 import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { MessageField } from "./message_field.tsx";
@@ -27,6 +28,7 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
     setBusy(true);
     const name = await act(verb, ref, options);
     setBusy(false);
+    keepFocus();
     if (verb === "resubmit" && name !== undefined) navigate(workflowPath(ref.namespace, name));
     if (verb === "delete" && name !== undefined) navigate("/");
   };

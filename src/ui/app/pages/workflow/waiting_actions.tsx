@@ -7,6 +7,7 @@ import { useRights } from "../../data/rights.ts";
 import { mayAnswer } from "../../model/rights.ts";
 import { titleOf } from "../../model/tree.ts";
 import { Dialog } from "../../parts/dialog.tsx";
+import { keepFocus } from "../../parts/focus.ts";
 import { TEXTS } from "../../texts.ts";
 import { MessageField } from "./message_field.tsx";
 import { WaitingCall } from "./waiting_call.tsx";
@@ -25,10 +26,14 @@ export function WaitingActions(
     setBusy(true);
     await answerStep(ref, node, values);
     setBusy(false);
+    keepFocus();
   };
   const fail = async (message: string) => {
     setAsked(undefined);
+    setBusy(true);
     await act("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
+    setBusy(false);
+    keepFocus();
   };
   return (
     <div class="wait">

@@ -7,6 +7,7 @@ import { allows, NEEDS_CONSENT, type Verb, VERBS } from "../../model/actions.ts"
 import { mayAct } from "../../model/rights.ts";
 import type { Row } from "../../model/rows.ts";
 import { Dialog } from "../../parts/dialog.tsx";
+import { keepFocus } from "../../parts/focus.ts";
 import { TEXTS } from "../../texts.ts";
 
 export function Batch(
@@ -26,6 +27,7 @@ export function Batch(
     await actOnMany(verb, fit(verb).map(({ workflow }) => refOf(workflow)));
     setBusy(false);
     clear();
+    keepFocus();
   };
   return (
     <div class="batch" role="toolbar" aria-label={TEXTS.list.batch}>
