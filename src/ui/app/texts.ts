@@ -163,6 +163,8 @@ export const TEXTS = {
     moreFilters: "More filters and columns",
     more: "Show 100 more",
     shown: (count: number) => `${workflows(count)} shown`,
+    cut: (count: number) =>
+      `Only the newest ${workflows(count)} are shown. Choose filters to find the others.`,
     select: (name: string) => `Choose ${name}`,
     selectAll: "Choose all that are shown",
     chosen: (count: number) => `${count} chosen`,

@@ -1,10 +1,11 @@
 /** The workflows that a list shows: pages of the API, kept up to date by a watch. */
 import { createStore } from "@xstate/store";
 import {
-  compareRows,
+  changedRows,
   createdAfter,
   type Filters,
   labelSelector,
+  mergedRows,
   passes,
   type Row,
   rowOf,
@@ -25,18 +26,18 @@ const ENOUGH = 20;
 
 interface ListState {
   rows: readonly Row[];
-  /** Rows that may be shown; what is beyond them is asked for when somebody wants it. */
-  limit: number;
   /** Where the next page begins; undefined: there is none. */
   next: string | undefined;
+  /** So many have come that the oldest are not among the rows any more. */
+  isCut: boolean;
   isLoading: boolean;
   trouble: Trouble | undefined;
 }
 
 const EMPTY: ListState = {
   rows: [],
-  limit: PAGE,
   next: undefined,
+  isCut: false,
   isLoading: true,
   trouble: undefined,
 };
@@ -51,40 +52,21 @@ function createListStore() {
         { rows, next, isFirst }: { rows: Row[]; next: string | undefined; isFirst: boolean },
       ) => {
         const kept = isFirst ? [] : context.rows;
-        const all = merged(kept, new Map(rows.map((row) => [row.key, row])), new Set());
-        const limit = isFirst ? PAGE : context.limit + PAGE;
-        return {
-          rows: all,
-          limit: Math.max(limit, all.length),
-          next,
-          isLoading: false,
-          trouble: undefined,
-        };
+        const all = mergedRows(kept, new Map(rows.map((row) => [row.key, row])), new Set());
+        return { rows: all, next, isCut: false, isLoading: false, trouble: undefined };
       },
       failed: (context, { trouble }: { trouble: Trouble }) => ({
         ...context,
         isLoading: false,
         trouble,
       }),
-      changed: (context, { put, gone }: { put: Map<string, Row>; gone: Set<string> }) => {
-        const all = merged(context.rows, put, gone);
-        // A change of what is beyond the last page does not come into the list before that page.
-        const last = context.next === undefined ? undefined : context.rows.at(-1);
-        const shown = last === undefined ? all : all.filter((row) => compareRows(row, last) <= 0);
-        return { ...context, rows: shown };
+      changed: (context, changes: { put: Map<string, Row>; gone: Set<string> }): ListState => {
+        const { rows, isCut } = changedRows(context.rows, changes, context.next !== undefined);
+        // The next page begins after those that had to go.
+        return isCut ? { ...context, rows, isCut, next: undefined } : { ...context, rows };
       },
     },
   });
-}
-
-/** Rows with some replaced and others gone, in order. */
-function merged(
-  rows: readonly Row[],
-  put: ReadonlyMap<string, Row>,
-  gone: ReadonlySet<string>,
-): Row[] {
-  const kept = rows.filter(({ key }) => !put.has(key) && !gone.has(key));
-  return [...kept, ...put.values()].sort(compareRows);
 }
 
 /** Those filters of the API that are the same for lists and counts. */

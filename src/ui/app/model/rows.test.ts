@@ -6,6 +6,7 @@ import { placeOf, workflowPath } from "../paths.ts";
 import { allows, VERBS } from "./actions.ts";
 import { resumeCall } from "./curl.ts";
 import {
+  changedRows,
   chartOf,
   chartOfRows,
   compareRows,
@@ -172,4 +173,24 @@ test("a list asks for labels and parameters only where it shows them or filters 
     "metadata.labels",
     "spec.arguments",
   ]);
+});
+
+test("while workflows come, a list keeps its newest rows, or as many as somebody has asked for", () => {
+  const some = (count: number, from: number) =>
+    Array.from({ length: count }, (_, at) => {
+      const created = new Date(Date.UTC(2026, 0, 1) + (from + at) * 1000).toISOString();
+      return row(`w${from + at}`, created);
+    });
+  const after = (rows: Row[], come: Row[], hasMore = false) => {
+    const put = new Map(come.map((one) => [one.key, one]));
+    const changed = changedRows(rows, { put, gone: new Set() }, hasMore);
+    const [first, last] = [changed.rows[0], changed.rows.at(-1)];
+    return [changed.rows.length, changed.isCut, first?.key, last?.key];
+  };
+  const newest = (rows: Row[]) => [...rows].sort(compareRows);
+  expect(after(newest(some(10, 0)), some(5, 10))).toEqual([15, false, "n/w14", "n/w0"]);
+  expect(after(newest(some(1_990, 0)), some(30, 1_990))).toEqual([2_000, true, "n/w2019", "n/w20"]);
+  expect(after(newest(some(3_000, 0)), some(1, 3_000))).toEqual([3_000, true, "n/w3000", "n/w1"]);
+  // What is older than the last row is left to the next page.
+  expect(after(newest(some(10, 5)), some(2, 0), true)).toEqual([10, false, "n/w14", "n/w5"]);
 });

@@ -148,6 +148,36 @@ export interface BarChart {
   examined?: number;
 }
 
+/** Rows with some replaced and others gone, in order. */
+export function mergedRows(
+  rows: readonly Row[],
+  put: ReadonlyMap<string, Row>,
+  gone: ReadonlySet<string>,
+): Row[] {
+  const kept = rows.filter(({ key }) => !put.has(key) && !gone.has(key));
+  return [...kept, ...put.values()].sort(compareRows);
+}
+
+/** While others come, a list keeps so many rows, or as many as somebody has asked for. */
+const MOST_ROWS = 2_000;
+
+/**
+ * The rows of a list after changes.
+ * @param hasMore there are further pages: what comes after the last row is left to them
+ * @returns also whether the oldest had to go
+ */
+export function changedRows(
+  rows: readonly Row[],
+  { put, gone }: { put: ReadonlyMap<string, Row>; gone: ReadonlySet<string> },
+  hasMore: boolean,
+): { rows: Row[]; isCut: boolean } {
+  const all = mergedRows(rows, put, gone);
+  const last = hasMore ? rows.at(-1) : undefined;
+  const shown = last === undefined ? all : all.filter((row) => compareRows(row, last) <= 0);
+  const most = Math.max(MOST_ROWS, rows.length);
+  return { rows: shown.slice(0, most), isCut: shown.length > most };
+}
+
 /** What the API answers about counts. */
 export interface CountAnswer {
   from: string;

@@ -34,7 +34,8 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
   const isLoading = useStore(list.store, (context) => context.isLoading);
   const trouble = useStore(list.store, (context) => context.trouble);
   const hasMore = useStore(list.store, (context) => context.next !== undefined);
-  const chart = useChart(filters, rows, hasMore);
+  const isCut = useStore(list.store, (context) => context.isCut);
+  const chart = useChart(filters, rows, hasMore || isCut);
   const mayCreate = maySubmit(useRights(filters.namespace));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const chosen = rows.filter(({ key }) => selected.has(key));
@@ -55,6 +56,7 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
       {trouble === undefined && !isLoading && rows.length === 0 && (
         <NoRows filters={filters} hasMore={hasMore} mayCreate={mayCreate} />
       )}
+      {isCut && <p class="notice-line">{TEXTS.list.cut(rows.length)}</p>}
       {trouble === undefined && hasMore && (
         <p class="more">
           <button type="button" disabled={isLoading} onClick={() => void list.more()}>
