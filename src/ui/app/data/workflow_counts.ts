@@ -49,6 +49,8 @@ export class WorkflowCounts {
   }
 
   async #count(): Promise<void> {
+    // What changes from now on may not be in this count.
+    this.#timer = undefined;
     const { namespace } = this.#filters;
     const after = createdAfter(this.#filters, Date.now());
     const selector = labelSelector(this.#filters, session.getSnapshot().context.labelPrefix);
@@ -66,8 +68,6 @@ export class WorkflowCounts {
       if (!this.#isClosed) this.store.trigger.counted({ chart });
     } catch {
       // The list tells what is wrong; the chart shows its rows meanwhile.
-    } finally {
-      this.#timer = undefined;
     }
   }
 }
