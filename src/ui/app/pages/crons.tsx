@@ -78,9 +78,10 @@ function keyOf({ metadata }: CronWorkflow): string {
 function NextDay({ items }: { items: readonly CronWorkflow[] }): JSX.Element | null {
   const now = useNow();
   const from = Math.floor(now / STEP_MS) * STEP_MS;
+  const on = items.filter((cron) => stateOf(cron) === "on");
   const lines = useMemo(
     () =>
-      items.filter((cron) => stateOf(cron) === "on").slice(0, MOST_LINES).map((cron) => ({
+      on.slice(0, MOST_LINES).map((cron) => ({
         key: keyOf(cron),
         name: cron.metadata.name ?? "",
         runs: [],
@@ -95,7 +96,7 @@ function NextDay({ items }: { items: readonly CronWorkflow[] }): JSX.Element | n
     <section class="card">
       <h2>{line.title}</h2>
       <RunLine label={line.title} rows={lines} from={from} until={from + DAY_MS} now={now} />
-      {items.length > MOST_LINES && <p class="faint">{line.more(MOST_LINES)}</p>}
+      {on.length > MOST_LINES && <p class="faint">{line.more(MOST_LINES)}</p>}
     </section>
   );
 }

@@ -69,9 +69,11 @@ function NoTemplates({ isCluster }: { isCluster: boolean }): JSX.Element {
   return (
     <>
       <p class="notice-line">{isCluster ? templates.noClusterTemplates : submit.noTemplates}</p>
-      <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
-        {submit.useManifest}
-      </button>
+      <p class="buttons">
+        <button type="button" class="main" onClick={() => setQuery({ from: "manifest" })}>
+          {submit.useManifest}
+        </button>
+      </p>
     </>
   );
 }

@@ -28,7 +28,8 @@ export function TimeView({ workflow, tree, selected, select, choice }: ViewProps
   const now = useNow();
   const folds = useFolds(tree, selected);
   const [box, width] = useWidth();
-  const rows = visibleItems(tree, folds.isOpen).slice(0, MOST_ROWS);
+  const all = visibleItems(tree, folds.isOpen);
+  const rows = all.slice(0, MOST_ROWS);
   const drawn = useGrowing(rows.length);
   const begin = timeOf(workflow.status?.startedAt) ?? timeOf(workflow.metadata.creationTimestamp);
   if (rows.length === 0 || begin === undefined) return <Empty title={TEXTS.workflow.noSteps} />;
@@ -45,18 +46,7 @@ export function TimeView({ workflow, tree, selected, select, choice }: ViewProps
         role="group"
         aria-label={TEXTS.workflow.view.time}
       >
-        <defs>
-          <pattern
-            id="hatch"
-            width="6"
-            height="6"
-            patternUnits="userSpaceOnUse"
-            patternTransform="rotate(45)"
-          >
-            <rect class="hatch-ground" width="6" height="6" />
-            <rect class="hatch-line" width="2.5" height="6" />
-          </pattern>
-        </defs>
+        <Hatch />
         {ticks.map((tick) => (
           <g key={tick.getTime()} transform={`translate(${x(tick)} 0)`}>
             <line class="tick-line" y1={HEAD - 4} y2={HEAD + rows.length * ROW} />
@@ -80,7 +70,28 @@ export function TimeView({ workflow, tree, selected, select, choice }: ViewProps
           />
         ))}
       </svg>
+      {all.length > MOST_ROWS && (
+        <p class="faint">{TEXTS.workflow.moreRows(all.length - MOST_ROWS)}</p>
+      )}
     </div>
+  );
+}
+
+/** The pattern of bars for waits. */
+function Hatch(): JSX.Element {
+  return (
+    <defs>
+      <pattern
+        id="hatch"
+        width="6"
+        height="6"
+        patternUnits="userSpaceOnUse"
+        patternTransform="rotate(45)"
+      >
+        <rect class="hatch-ground" width="6" height="6" />
+        <rect class="hatch-line" width="2.5" height="6" />
+      </pattern>
+    </defs>
   );
 }
 
