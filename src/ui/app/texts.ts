@@ -287,6 +287,7 @@ export const TEXTS = {
     notRun: (count: number) => `${many(count, "step was", "steps were")} not run.`,
     moreFailures: (count: number) => `${many(count, "further step", "further steps")} failed.`,
     suspended: "Suspended: no further steps start until somebody resumes it.",
+    suspendedStop: "Stopped while it is suspended: it ends when somebody resumes it.",
     pending: "It has not begun yet.",
     between: "It runs; no step is active at this moment.",
     waitsForCall: (name: string, age: string) =>

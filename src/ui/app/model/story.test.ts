@@ -180,3 +180,14 @@ test("a run says what runs, a success how long it took, and a missing member hur
   const bare = { metadata: {}, spec: {} } as Workflow;
   expect(storyOf(bare, NOW)[0]?.text).toBe("It has not begun yet.");
 });
+
+test("a workflow that is stopped while it is suspended says when it ends", () => {
+  const first = (spec: Partial<Workflow["spec"]>) =>
+    storyOf(workflowOf("Running", [], spec), NOW)[0]?.text;
+  expect(first({ suspend: true })).toBe(
+    "Suspended: no further steps start until somebody resumes it.",
+  );
+  expect(first({ suspend: true, shutdown: "Stop" })).toBe(
+    "Stopped while it is suspended: it ends when somebody resumes it.",
+  );
+});

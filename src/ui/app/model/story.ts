@@ -32,7 +32,9 @@ export function storyOf(workflow: Workflow, now: number): Sentence[] {
   if (look === "Failed" || look === "Error") return failed(workflow, now);
   const sentences = [...waits(workflow, now), ...failuresSoFar(workflow)];
   if (look === "Suspended") {
-    sentences.unshift({ kind: "wait", text: TEXTS.story.suspended, more: [] });
+    const { suspended, suspendedStop } = TEXTS.story;
+    const text = workflow.spec.shutdown ? suspendedStop : suspended;
+    sentences.unshift({ kind: "wait", text, more: [] });
   }
   const running = runs(workflow, now);
   if (running !== undefined) sentences.push(running);
