@@ -99,6 +99,18 @@ describe.skipIf(missing !== undefined)(
       expect(drawn?.height).toBeGreaterThan((canvas?.height ?? 0) * 0.5);
     });
 
+    test("on a phone a step that somebody asks for comes into view", async () => {
+      await ui.page.setViewportSize({ width: 390, height: 600 });
+      await ui.open("/workflows/default/wide?view=tree&node=-");
+      const panel = ui.page.getByRole("complementary").getByRole("heading").first();
+      await panel.getByText("The whole workflow").waitFor();
+      await ui.page.locator(".tree .row-button").first().click();
+      await expect.poll(async () => {
+        const box = await panel.boundingBox();
+        return box !== null && box.y >= 0 && box.y < 600;
+      }).toBe(true);
+    });
+
     test("a message of a list that is cut ends with an ellipsis", async () => {
       await ui.call("POST", "workflow-event-bindings/default", {
         binding: {

@@ -32,6 +32,7 @@ import { GraphView } from "./workflow/graph_view.tsx";
 import { LogView } from "./workflow/log_view.tsx";
 import { ManifestView } from "./workflow/manifest_view.tsx";
 import { PreviousRuns } from "./workflow/previous_runs.tsx";
+import { CLOSED, showStep } from "./workflow/show_step.ts";
 import { SidePanel } from "./workflow/side_panel.tsx";
 import { Story } from "./workflow/story.tsx";
 import { TimeView } from "./workflow/time_view.tsx";
@@ -123,9 +124,6 @@ export function Head(
   );
 }
 
-/** In the address, in place of a node: the panel was closed. No node has this id. */
-const CLOSED = "-";
-
 /** The step whose panel is open: the chosen one, else the one that needs somebody. */
 function chosenNode(workflow: Workflow, chosen: string | null): string | undefined {
   if (chosen !== null) return chosen === CLOSED ? undefined : chosen;
@@ -154,7 +152,7 @@ export function Views(
     workflow,
     tree,
     selected,
-    select: (node) => setQuery({ node: node ?? CLOSED }, { isReplacing: true }),
+    select: showStep,
     choice: chosen !== undefined && takesChoice(workflow)
       ? { ids: chosen, turn: (ids) => setChosen((before) => turned(before ?? new Set(), ids)) }
       : undefined,

@@ -5,13 +5,13 @@ import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { useNow } from "../../data/clock.ts";
 import { tailOfLog } from "../../data/logs.ts";
 import { useRights } from "../../data/rights.ts";
-import { setQuery } from "../../data/router.ts";
 import { hasLogs } from "../../model/archived.ts";
 import type { Look } from "../../model/phases.ts";
 import { mayReadLogs } from "../../model/rights.ts";
 import { type Sentence, storyOf } from "../../model/story.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
+import { showStep } from "./show_step.ts";
 import { WaitingActions } from "./waiting_actions.tsx";
 
 const LOOKS: Record<Sentence["kind"], Look> = {
@@ -55,7 +55,7 @@ function Words({ sentence: { text, node } }: { sentence: Sentence }): JSX.Elemen
         <button
           type="button"
           class="quiet small"
-          onClick={() => setQuery({ node: node.id }, { isReplacing: true })}
+          onClick={() => showStep(node.id)}
         >
           {TEXTS.story.show}
         </button>
