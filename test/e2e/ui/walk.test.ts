@@ -128,6 +128,16 @@ describe.skipIf(missing !== undefined)(
       await ui.page.keyboard.press("Escape");
     });
 
+    test("the tree tells how long a step has been running, second by second", async () => {
+      await ui.submit("counting", LONG);
+      await ui.open("/workflows/default/counting?view=tree");
+      const span = ui.page.locator(".tree li .faint");
+      await expect.poll(() => span.innerText(), PATIENCE).toMatch(/^\d+ s$/);
+      const before = await span.innerText();
+      await expect.poll(() => span.innerText(), PATIENCE).not.toBe(before);
+      await ui.call("PUT", "workflows/default/counting/terminate", {});
+    });
+
     test("a view is kept and forgotten by keys alone", async () => {
       await ui.open("/?namespace=nowhere");
       const name = ui.page.getByPlaceholder("Name of the view");

@@ -7,7 +7,6 @@ import { useRights } from "../../data/rights.ts";
 import { lookOfNode } from "../../model/phases.ts";
 import { may, mayReadLogs } from "../../model/rights.ts";
 import { MOST, waitingSteps } from "../../model/story.ts";
-import { spanText } from "../../model/times.ts";
 import { nodesOf, titleOf } from "../../model/tree.ts";
 import { Ago, CopyButton, Fact, PhaseBadge, Span } from "../../parts/basics.tsx";
 import { Icon } from "../../parts/icons.tsx";
@@ -185,18 +184,17 @@ function Attempts(
   return (
     <Section title={TEXTS.panel.attempts}>
       <ol class="attempts">
-        {attempts.map((attempt) => {
-          const span = spanText(attempt, Date.now());
-          return (
-            <li key={attempt.id}>
-              <button type="button" class="quiet" onClick={() => select(attempt.id)}>
-                <PhaseBadge look={lookOfNode(attempt)} /> {titleOf(attempt)}
-              </button>
-              {span !== undefined && <span class="faint">{span}</span>}
-              {attempt.message && <p class="more">{attempt.message}</p>}
-            </li>
-          );
-        })}
+        {attempts.map((attempt) => (
+          <li key={attempt.id}>
+            <button type="button" class="quiet" onClick={() => select(attempt.id)}>
+              <PhaseBadge look={lookOfNode(attempt)} /> {titleOf(attempt)}
+            </button>
+            <span class="faint">
+              <Span of={attempt} />
+            </span>
+            {attempt.message && <p class="more">{attempt.message}</p>}
+          </li>
+        ))}
       </ol>
     </Section>
   );

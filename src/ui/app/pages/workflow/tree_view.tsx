@@ -1,5 +1,6 @@
 /** The steps as a tree. */
 import type { JSX } from "preact";
+import { useNow } from "../../data/clock.ts";
 import { useGrowing } from "../../data/growing.ts";
 import { spanText } from "../../model/times.ts";
 import { countLooks, type TreeItem, visibleItems } from "../../model/tree.ts";
@@ -15,6 +16,7 @@ import type { Choice, ViewProps } from "./view_props.ts";
 const MOST_ROWS = 1_000;
 
 export function TreeView({ tree, selected, select, choice }: ViewProps): JSX.Element {
+  const now = useNow();
   const folds = useFolds(tree, selected);
   const rows = visibleItems(tree, folds.isOpen);
   const drawn = useGrowing(Math.min(rows.length, MOST_ROWS));
@@ -50,7 +52,7 @@ export function TreeView({ tree, selected, select, choice }: ViewProps): JSX.Ele
             >
               <PhaseBadge look={item.look} />
               <span class="title">{item.title}</span>
-              <span class="faint">{noteOf(item)}</span>
+              <span class="faint">{noteOf(item, now)}</span>
             </button>
           </li>
         ))}
@@ -78,11 +80,11 @@ function RowCheck({ item, choice }: { item: TreeItem; choice: Choice }): JSX.Ele
   );
 }
 
-function noteOf({ kind, node, children }: TreeItem): string {
+function noteOf({ kind, node, children }: TreeItem, now: number): string {
   if (kind === "loop") {
     return countLooks(children).map(([look, count]) => `${count} ${wordOf(look)}`).join(", ");
   }
-  const duration = spanText(node ?? {}, Date.now()) ?? "";
+  const duration = spanText(node ?? {}, now) ?? "";
   return kind === "retry"
     ? [TEXTS.workflow.attempts(children.length), duration].join(" · ")
     : duration;
