@@ -1,6 +1,6 @@
 /** The lines of logs: loaded only by commands that print some. */
 import type { LogLine } from "../client/answer.ts";
-import { NewLines } from "../client/new_lines.ts";
+import { linesToTheEnd, NewLines } from "../client/followed_log.ts";
 import { type Context, UsageError } from "./context.ts";
 import { type LogOptions, reopened } from "./follow.ts";
 import { hasColour, print } from "./output.ts";
@@ -32,8 +32,11 @@ export async function printLogs(
     selector: options.selector,
     podName: options.pod,
   };
+  const input = { params: { namespace, name }, query };
   const open = () =>
-    context.client.stream("WorkflowService_WorkflowLogs", { params: { namespace, name }, query });
+    options.follow === true
+      ? linesToTheEnd(context.client, input)
+      : context.client.stream("WorkflowService_WorkflowLogs", input);
   // Where a stream begins depends on when it is opened if only the last lines are wanted.
   const isWhole = query["logOptions.tailLines"] === undefined && options.since === undefined;
   const lines = options.follow === true && isWhole ? followedLines(open) : open();

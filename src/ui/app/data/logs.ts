@@ -1,7 +1,7 @@
 /** Lines of logs. */
 import type { LogLine } from "../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { NewLines } from "../../../client/new_lines.ts";
+import { linesToTheEnd, NewLines } from "../../../client/followed_log.ts";
 import { api, isPassing } from "./api.ts";
 import { rest } from "./watch.ts";
 
@@ -21,13 +21,13 @@ export interface LogRequest {
   follow?: boolean;
 }
 
-/** Lines as they come, until they end or the signal aborts. */
+/** Lines as they come, until they end or the signal aborts. Those that are followed end with the workflow. */
 export async function* logLines(
   { metadata }: Workflow,
   { podName, tailLines, follow }: LogRequest,
   signal: AbortSignal,
 ): AsyncIterable<LogLine> {
-  yield* api.stream("WorkflowService_WorkflowLogs", {
+  const input = {
     params: { namespace: metadata.namespace ?? "", name: metadata.name ?? "" },
     query: {
       podName,
@@ -36,7 +36,10 @@ export async function* logLines(
       "logOptions.follow": follow,
     },
     signal,
-  });
+  };
+  yield* follow === true
+    ? linesToTheEnd(api, input)
+    : api.stream("WorkflowService_WorkflowLogs", input);
 }
 
 /** The first pause before a log that broke off is read again, and the longest, ms. */
