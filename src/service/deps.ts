@@ -66,8 +66,6 @@ export interface ServiceSettings {
   archiveIndexParameters?: readonly string[];
   /** Only workflows with these labels are archived. @default all */
   archiveSelector?: LabelTerm[];
-  /** The only namespace that this deployment serves, if there is one. */
-  managedNamespace?: string;
   /** Namespace that userinfo shows when the caller's token names none. @default none */
   userNamespace?: string;
   /** Namespace whose subscriptions may be about workflows of all namespaces. @default none */

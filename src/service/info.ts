@@ -7,13 +7,11 @@ import type { BuildFacts, ServiceDeps } from "./deps.ts";
 
 /** Settings that user interfaces ask for. */
 export function getInfo(deps: ServiceDeps): JsonObject {
-  const { managedNamespace, naming } = deps.settings;
-  const { labelPrefix } = naming;
+  const { labelPrefix } = deps.settings.naming;
   const isStandard = labelPrefix === STANDARD_NAMING.labelPrefix;
   return {
     // Command lines that select by these labels read the prefix here. Without it they use the reference's.
     ...(!isStandard && { labelPrefix }),
-    ...defined({ managedNamespace }),
     modals: { feedback: false, firstTimeUser: false, newVersion: false },
   };
 }

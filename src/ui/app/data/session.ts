@@ -9,10 +9,9 @@ export const session = createStore({
     /** What the server calls the visitor; undefined when nobody is logged in. */
     who: undefined as string | undefined,
     labelPrefix: STANDARD_NAMING.labelPrefix,
-    managedNamespace: "",
   },
   on: {
-    known: (context, facts: { who?: string; labelPrefix?: string; managedNamespace?: string }) => ({
+    known: (context, facts: { who?: string; labelPrefix?: string }) => ({
       ...context,
       ...facts,
     }),
@@ -31,11 +30,7 @@ export async function startSession(): Promise<boolean> {
   const textOf = (value: unknown) => typeof value === "string" && value !== "" ? value : undefined;
   if (info.status === "fulfilled") {
     const labelPrefix = textOf(info.value["labelPrefix"]);
-    const managedNamespace = textOf(info.value["managedNamespace"]);
-    session.trigger.known({
-      ...(labelPrefix !== undefined && { labelPrefix }),
-      ...(managedNamespace !== undefined && { managedNamespace }),
-    });
+    if (labelPrefix !== undefined) session.trigger.known({ labelPrefix });
   }
   if (user.status === "fulfilled") {
     const { name, email, subject } = user.value;

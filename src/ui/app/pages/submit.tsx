@@ -2,8 +2,6 @@
 import type { JSX } from "preact";
 import { useRights } from "../data/rights.ts";
 import { setQuery } from "../data/router.ts";
-import { session } from "../data/session.ts";
-import { useStore } from "../data/use_store.ts";
 import { maySubmit } from "../model/rights.ts";
 import { Loading } from "../parts/basics.tsx";
 import type { PageProps } from "../paths.ts";
@@ -12,11 +10,10 @@ import { ManifestForm } from "./submit/manifest_form.tsx";
 import { TemplateForm } from "./submit/template_form.tsx";
 
 export function SubmitPage({ query }: PageProps): JSX.Element {
-  const managed = useStore(session, (context) => context.managedNamespace);
   const everywhere = useRights("");
   const named = everywhere?.namespaces ?? ["*"];
   const first = named.includes("*") || named.includes("default") ? "default" : named[0];
-  const given = query.get("namespace") ?? managed;
+  const given = query.get("namespace") ?? "";
   // Asking in a namespace before it is known to be the visitor's would be refused.
   const isChosen = given !== "" || everywhere !== undefined;
   const namespace = given || first || "default";

@@ -4,9 +4,7 @@ import { useState } from "preact/hooks";
 import { bindingNames, BINDINGS_MS } from "../../data/bindings.ts";
 import { useRights } from "../../data/rights.ts";
 import { setQuery } from "../../data/router.ts";
-import { session } from "../../data/session.ts";
 import { usePolled } from "../../data/polled.ts";
-import { useStore } from "../../data/use_store.ts";
 import { mayTryManifest } from "../../model/rights.ts";
 import { TroubleBox } from "../../parts/basics.tsx";
 import type { PageProps } from "../../paths.ts";
@@ -16,8 +14,7 @@ import { type Draft, readDraft, writeDraft } from "./playground_draft.ts";
 import { Result, useTrial } from "./playground_result.tsx";
 
 export function PlaygroundPage({ query }: PageProps): JSX.Element {
-  const managed = useStore(session, (context) => context.managedNamespace);
-  const namespace = query.get("namespace") || managed || "default";
+  const namespace = query.get("namespace") || "default";
   const names = useNames(namespace);
   const rights = useRights(namespace);
   const mayPaste = rights === undefined || mayTryManifest(rights);
