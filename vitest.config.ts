@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { ALONE } from "./test/support/alone.ts";
+import { LongestFirst } from "./test/support/longest_first.ts";
 
 type Settings = NonNullable<TestProjectInlineConfiguration["test"]>;
 
@@ -34,6 +35,7 @@ function projects(name: keyof typeof ALONE, maxWorkers: number, settings: Settin
 export default defineConfig({
   test: {
     globals: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       ...projects("unit", PROCESSORS, {
         ...SEEDED,
