@@ -11,6 +11,7 @@ export interface Rights {
   somewhere?: Record<string, readonly string[]> | undefined;
 }
 
+/** What is taken for granted when the server gives no answer; no answer is this object. */
 export const ALL_RIGHTS: Rights = { resources: undefined, namespaces: undefined };
 
 /** Tells whether a right is granted. What is not known yet is not. */
