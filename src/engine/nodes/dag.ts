@@ -149,7 +149,7 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
       ? dag.begun[task] === 0
       : existing.type === "Skipped" && isUntouched(existing);
     if (isOpen) {
-      if (!beginTask(turn, node, frame, dag, task)) return;
+      if (!beginTask(turn, node, frame, dag, task, existing)) return;
       dag.begun[task] = 1;
     } else if (existing !== undefined && !beginIfUntouched(turn, existing, node.id)) return;
     dag.firstReady++;
@@ -159,13 +159,17 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
   dag.firstReady = 0;
 }
 
-/** Begins a task whose dependencies are done. False when the gate is closed. */
+/**
+ * Begins a task whose dependencies are done. False when the gate is closed.
+ * @param existing its node in a copied tree
+ */
 function beginTask(
   turn: Turn,
   node: NodeRecord,
   frame: Frame,
   dag: DagMemory,
   number: number,
+  existing: NodeRecord | undefined,
 ): boolean {
   const task = taskAt(frame, number) as DagTask;
   const dependencies = dag.plan.dependencies[number] ?? [];
@@ -175,26 +179,25 @@ function beginTask(
   let calls: ExpandedCall[];
   try {
     if (!shouldRun(turn, frame, dag.plan, task, dependencies, links.after ?? [])) {
-      const omitted = taskNode(turn, node, task, links, "Skipped");
+      const omitted = taskNode(turn, node, task, existing, links, "Skipped");
       end(turn, omitted, "Omitted", "omitted: depends condition not met");
       return true;
     }
     calls = taskCalls(turn, node, frame, task);
   } catch (error) {
     if (!isFailure(error)) throw error;
-    const failed = taskNode(turn, node, task, links, "Skipped");
+    const failed = taskNode(turn, node, task, existing, links, "Skipped");
     end(turn, failed, "Error", error.message);
     return true;
   }
   const [only] = calls;
   if (only !== undefined && only.index === undefined) {
     if (createWithoutRun(turn, node, node, only, links) !== undefined) return true;
-    const existing = nodeByName(turn, only.name);
     return existing === undefined
       ? startMember(turn, node, node, only, links) !== undefined
       : beginIfUntouched(turn, existing, node.id);
   }
-  const group = taskNode(turn, node, task, links, "TaskGroup");
+  const group = taskNode(turn, node, task, existing, links, "TaskGroup");
   keepCalls(turn, memoryOf(group), calls, () => [group.name]);
   turn.state.runtime.opened.push(group);
   return true;
@@ -205,16 +208,16 @@ function taskNode(
   turn: Turn,
   node: NodeRecord,
   task: DagTask,
+  existing: NodeRecord | undefined,
   links: Links,
   type: "Skipped" | "TaskGroup",
 ): NodeRecord {
-  const name = memberName(node.name, task.name);
-  const existing = nodeByName(turn, name);
   const role = type === "TaskGroup" ? "loop" : "member";
   if (existing !== undefined) {
     change(turn, existing, { type, role, phase: "Running", startedAt: turn.env.now });
     return existing;
   }
+  const name = memberName(node.name, task.name);
   const call = memberCall(turn, node, node, { step: task, name }, links);
   const made = newNode(turn, call, type, "Running");
   made.role = role;
