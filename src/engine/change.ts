@@ -6,13 +6,20 @@ import { boundedMessage } from "../base/bounded_message.ts";
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
-import { checkTurn, mayChangeMore, noteWork } from "./turn_budget.ts";
+import { checkTurn, mayChangeMore, noteNotice, noteWork } from "./turn_budget.ts";
 import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setId } from "./member_sets.ts";
 import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
-import { hasEnded, isExecutable, isFulfilled, type NodeRecord, parseProgress } from "./records.ts";
+import {
+  hasEnded,
+  isExecutable,
+  isFulfilled,
+  type NodeRecord,
+  noticedChange,
+  parseProgress,
+} from "./records.ts";
 import { executedSpec } from "./state.ts";
 import { timerId } from "./timers.ts";
 import { taskId } from "./tree.ts";
@@ -304,7 +311,9 @@ const MEASURED: ReadonlySet<NodePhase> = new Set<NodePhase>([
   "Error",
 ]);
 
-/** Notes a node with a new phase; its metrics are observed at the end of the turn. */
+/** Notes a node with a new phase; its metrics are observed, and its change is told, at the end of the turn. */
 function notePhase(turn: Turn, node: NodeRecord): void {
-  if (MEASURED.has(node.phase)) turn.state.pending.phased.push(node.id);
+  if (!MEASURED.has(node.phase)) return;
+  turn.state.pending.phased.push(node.id);
+  if (turn.env.areChangesNoted === true && noticedChange(node) !== undefined) noteNotice(turn);
 }

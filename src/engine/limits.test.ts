@@ -197,7 +197,7 @@ function live(spec: WorkflowSpec, limits = LIMITS) {
   };
   let state: WorkflowState = createWorkflow(workflow, env);
   const parts: Record<string, string> = {};
-  const seen = { turns: 0, nodes: 0, nodesInTurn: 0, charactersInTurn: 0 };
+  const seen = { turns: 0, nodes: 0, nodesInTurn: 0, charactersInTurn: 0, effectsInTurn: 0 };
   for (let isCut = true; isCut;) {
     left = PIECES / PER_QUESTION;
     advance(state, env);
@@ -211,6 +211,7 @@ function live(spec: WorkflowSpec, limits = LIMITS) {
       seen.charactersInTurn,
       texts.reduce((sum, text) => sum + text.length, 0),
     );
+    seen.effectsInTurn = Math.max(seen.effectsInTurn, JSON.stringify(effects).length);
     isCut = effects.some((effect) => effect.type === "set-timer" && effect.id === "go-on");
     if (!isCut) break;
     if (seen.turns > 5_000) throw new Error("it never rests");
@@ -233,6 +234,18 @@ test("nodes of megabytes are made one in each turn", () => {
   expect(seen.nodes).toBe(9);
   // The first turn also stores the spec.
   expect(seen.charactersInTurn).toBeLessThan(6_000_000);
+});
+
+test("tasks with long texts are started a few in each turn", () => {
+  const { seen } = live({
+    entrypoint: "main",
+    templates: [
+      { name: "main", steps: [[{ name: "a", template: "t", withSequence: { count: "100" } }]] },
+      { name: "t", script: { image: "i", command: ["sh"], source: "x".repeat(500_000) } },
+    ],
+  }, { nodes: 200, bytes: 64_000_000 });
+  expect(seen.nodes).toBe(102);
+  expect(seen.effectsInTurn).toBeLessThan(3_500_000);
 });
 
 describe("a workflow that grows without end", () => {

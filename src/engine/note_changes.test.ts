@@ -121,3 +121,28 @@ test("a workflow that is put aside has failed", () => {
   }]);
   expect(putAside(put, "damaged", known).effects.some(({ type }) => type === "notice")).toBe(false);
 });
+
+test("thousands of changes at once are all told, some in each turn", () => {
+  const state = createWorkflow(
+    workflow({
+      entrypoint: "main",
+      templates: [
+        { name: "main", steps: [[{ name: "a", template: "w", withSequence: { count: "2000" } }]] },
+        { name: "w", suspend: {} },
+      ],
+    }),
+    ENV,
+  );
+  const toEnd = () => {
+    const told: string[] = [];
+    for (let isFirst = true; isFirst || state.header.isCut === true; isFirst = false) {
+      const turn = go(state).told;
+      expect(turn.length).toBeLessThan(300);
+      told.push(...turn);
+    }
+    return new Set(told).size;
+  };
+  expect(toEnd()).toBe(1 + 2_000);
+  control(state, { type: "stop" }, ENV);
+  expect(toEnd()).toBe(2_000 + 1);
+});

@@ -6,7 +6,7 @@ import { defined } from "../base/defined.ts";
 import type { Inputs, Outputs } from "../spec/manifest.ts";
 import { emit } from "./change.ts";
 import type { Notice, NoticedNode, NoticedWorkflow } from "./notice.ts";
-import { isFailedOrError, type NodeRecord } from "./records.ts";
+import { type NodeRecord, noticedChange } from "./records.ts";
 import type { WorkflowState } from "./state.ts";
 import type { Turn } from "./turn.ts";
 
@@ -14,8 +14,6 @@ import type { Turn } from "./turn.ts";
 const MAX_VALUE = 4_096;
 /** Most characters of all values of one object, and of all labels. */
 const MAX_VALUES = 16_384;
-/** Most notices of nodes from one turn: a workflow of 10,000 nodes may fail at once. */
-const MAX_NODE_NOTICES = 500;
 
 /** Times of the workflow before the turn. */
 type Earlier = { [M in "startedAt" | "finishedAt"]: number | undefined };
@@ -35,24 +33,14 @@ export function noteChanges(turn: Turn, phased: readonly string[], before: Earli
     emit(turn, { type: "notice", id: `notice/${change}/${node?.id ?? ""}`, notice });
   };
   if (header.startedAt !== undefined && before.startedAt === undefined) note("Started");
-  let nodes = 0;
   for (const id of new Set(phased)) {
     const node = state.nodes.get(id);
-    const change = node === undefined ? undefined : changeOf(node);
-    if (node === undefined || change === undefined) continue;
-    if (++nodes > MAX_NODE_NOTICES) break;
-    note(change, node);
+    const change = node === undefined ? undefined : noticedChange(node);
+    if (change !== undefined) note(change, node);
   }
   if (header.finishedAt !== undefined && before.finishedAt === undefined) {
     note(header.phase === "Succeeded" ? "Succeeded" : "Failed");
   }
-}
-
-/** What has happened to a node that has a new phase. Attempts are told of as the step that they belong to. */
-function changeOf(node: NodeRecord): "Suspended" | "NodeFailed" | undefined {
-  if (node.type === "Suspend" && node.phase === "Running") return "Suspended";
-  const isStep = node.role === "member" || node.role === "hook";
-  return isStep && isFailedOrError(node) ? "NodeFailed" : undefined;
 }
 
 /** The workflow without its nodes. */

@@ -325,3 +325,10 @@ export function parseProgress(text: string): Progress {
   const match = /^(\d+)\/(\d+)$/.exec(text);
   return match === null ? [0, 0] : [Number(match[1]), Number(match[2])];
 }
+
+/** What has happened to a node that has a new phase. Attempts are told of as the step that they belong to. */
+export function noticedChange(node: NodeRecord): "Suspended" | "NodeFailed" | undefined {
+  if (node.type === "Suspend" && node.phase === "Running") return "Suspended";
+  const isStep = node.role === "member" || node.role === "hook";
+  return isStep && isFailedOrError(node) ? "NodeFailed" : undefined;
+}

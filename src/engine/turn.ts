@@ -18,8 +18,10 @@ export interface TurnBudget extends Meter {
   isCut: boolean;
   /** Characters of inputs and outputs that are to be stored. */
   stored: number;
-  /** Characters of stored parts that are rewritten or dropped. */
+  /** Characters of stored parts that are rewritten or dropped, and of tasks. */
   replaced: number;
+  /** Changes of nodes of which others will be told. */
+  notices: number;
   /** Pieces of work that were done. */
   pieces: number;
 }
@@ -33,6 +35,7 @@ export function newBudget(): TurnBudget {
     steps: 0,
     stored: 0,
     replaced: 0,
+    notices: 0,
     pieces: 0,
   };
 }

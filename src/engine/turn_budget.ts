@@ -2,7 +2,9 @@
  * What one turn of a workflow may do. A turn that has done its share leaves the rest to the next one, so no workflow holds
  * up the others, however much it is about to begin.
  */
+import type { TaskSpec } from "./effect.ts";
 import { checkBytes } from "./limits.ts";
+import { textSize } from "./part_sizes.ts";
 import type { Turn, TurnBudget } from "./turn.ts";
 
 /** Thrown when the turn has done its share; the next turn does what was left undone. Not an `Error`: it needs no stack. */
@@ -38,6 +40,19 @@ export function noteReplaced(turn: Turn, characters: number): void {
   if (turn.budget === undefined) return;
   turn.budget.replaced += characters;
   noteWork(turn);
+}
+
+/** Counts the text of a task: its commit holds that as well. */
+export function noteTask({ budget }: Turn, task: TaskSpec): void {
+  if (budget !== undefined) budget.replaced += textSize(task);
+}
+
+/** Changes of nodes that one turn tells of: each adds a text to its commit. A little more if they come with one change. */
+const MAX_NOTICES = 250;
+
+/** Counts a change of which others will be told. */
+export function noteNotice({ budget }: Turn): void {
+  if (budget !== undefined && ++budget.notices >= MAX_NOTICES) budget.isOver = true;
 }
 
 function askWhetherOver({ env }: Turn, budget: TurnBudget): void {

@@ -24,6 +24,7 @@ import { memberName, nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
+import { noteTask } from "../turn_budget.ts";
 import { isChosenByPodGc } from "../cleanup/pod_gc.ts";
 import { attemptsOf } from "../scope/attempts.ts";
 import { resolveTemplate } from "../scope/templates.ts";
@@ -43,7 +44,9 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
   const pendingUntil = pendingLimit(turn, template, timeoutAt);
   if (pendingUntil !== undefined) setTimer(turn, node, pendingUntil);
   createContainers(turn, node, template);
-  emit(turn, startEffect(taskSpec(turn, node, work)));
+  const task = taskSpec(turn, node, work);
+  noteTask(turn, task);
+  emit(turn, startEffect(task));
 }
 
 /** Starts a task; repeating it is harmless. */
