@@ -19,7 +19,7 @@ function effectsOf(deliver: EffectDeps["deliver"]) {
   });
   const shard = {
     ...{ shard: 0, isHeld: true, rows: { has: (id: string) => !done.includes(id) } },
-    ...{ rowDone: (id: string) => void done.push(id), claim() {} },
+    ...{ rowDone: (id: string) => void done.push(id), claim() {}, rewrite() {} },
   };
   return { clock, done, perform: (rows: OutboxRow[]) => effects.perform(shard, rows) };
 }

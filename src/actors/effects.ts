@@ -16,6 +16,7 @@ import { saveMemo } from "./memo.ts";
 import { type OutboxRow, taskRowId } from "./shard/outbox.ts";
 import { sweepRemains } from "./remains.ts";
 import type { Tasks } from "./tasks.ts";
+import type { PostWebhook, PostWebhooks } from "./webhooks/delivery.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** Longest delay before the effects of a shard that was taken over are done again, ms. */
@@ -32,6 +33,8 @@ export interface EffectShard {
   rowDone(id: string): void;
   /** Notes that this replica runs the task of a row from now on. */
   claim(row: OutboxRow): void;
+  /** Stores a row anew with a later commit. */
+  rewrite(id: string, make: () => OutboxRow): void;
 }
 
 export interface EffectDeps {
@@ -52,7 +55,7 @@ export interface EffectDeps {
   /** Brings a command to an actor; resolves when it is durable there. */
   deliver(id: string, actor: ActorId, body: Json): Promise<void>;
   /** Brings changes to those who subscribe to them. Absent: nobody does. */
-  webhooks?: Pick<Webhooks, "isAny" | "deliveriesOf" | "take">;
+  webhooks?: Pick<Webhooks, "isAny" | "postOf" | "take">;
   /** Removes artifacts that nobody needs any more. */
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
   /** Removes a workflow from the archive. */
@@ -79,7 +82,6 @@ export class Effects {
   /** Does the rows that the last owner of a shard left, after a short random wait. */
   recover(shard: EffectShard, rows: OutboxRow[]): void {
     const { clock, ids } = this.#deps;
-    const isPost = ({ effect }: OutboxRow) => effect.type === "post-webhook";
     // At once, before any commit adds others that must come after them.
     for (const row of rows.filter(isPost)) this.#begin(shard, row);
     clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => {
@@ -153,8 +155,15 @@ export class Effects {
   }
 
   #begin(shard: EffectShard, row: OutboxRow): void {
-    if (row.effect.type === "post-webhook") {
-      this.#deps.webhooks?.take(shard, row.id, row.effect.delivery, this.#deps.deliver);
+    if (isPost(row)) {
+      const { deliver, webhooks } = this.#deps;
+      webhooks?.take({
+        effect: row.effect,
+        isHeld: () => shard.isHeld && shard.rows.has(row.id),
+        done: () => shard.rowDone(row.id),
+        rewrite: (make) => shard.rewrite(row.id, () => ({ ...row, effect: make() })),
+        deliver,
+      });
       return;
     }
     const wait = row.notBefore === undefined ? 0 : row.notBefore - this.#deps.clock.now();
@@ -236,6 +245,7 @@ export class Effects {
       case "collect-artifacts":
         return this.#collect(actor, effect);
       case "post-webhook":
+      case "post-webhooks":
         // Not done here: whoever delivers it says when it is done.
         return;
       default:
@@ -248,6 +258,10 @@ export class Effects {
     if (collectArtifacts) return await collectArtifacts(actor, unwanted);
     log.warn({ actor, count: unwanted.artifacts.length }, "no artifact store; artifacts stay");
   }
+}
+
+function isPost(row: OutboxRow): row is OutboxRow & { effect: PostWebhook | PostWebhooks } {
+  return row.effect.type === "post-webhook" || row.effect.type === "post-webhooks";
 }
 
 /** What must be done one after the other: everything about one lock holder. Undefined for what needs no order. */

@@ -8,7 +8,7 @@ import type { Steps } from "../base/steps.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, ManifestRef } from "../engine/engine.ts";
 import type { SpanRecord } from "../platform/traces/span.ts";
-import type { PostWebhook } from "./webhooks/delivery.ts";
+import type { PostWebhook, PostWebhooks } from "./webhooks/delivery.ts";
 import type { ActorId, IndexEntry, LoadBounds, StoredActor } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
 
@@ -22,7 +22,11 @@ export interface SendCommand {
 }
 
 /** What an actor may want done outside. A workflow that deletes itself sends itself a command. */
-export type HostEffect = Exclude<Effect, { type: "delete-workflow" }> | SendCommand | PostWebhook;
+export type HostEffect =
+  | Exclude<Effect, { type: "delete-workflow" }>
+  | SendCommand
+  | PostWebhook
+  | PostWebhooks;
 
 /** What changed since the last call of `take`. */
 export interface Taken {

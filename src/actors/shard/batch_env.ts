@@ -32,7 +32,7 @@ export interface BatchDeps {
   /** What a workflow may grow to. @default nothing bounds it */
   limits?: WorkflowLimits;
   /** Who is told of changes. Absent: nobody. */
-  webhooks?: Pick<Webhooks, "isAny" | "deliveriesOf">;
+  webhooks?: Pick<Webhooks, "isAny" | "postOf">;
   /** Commands are applied, and nothing follows from them. */
   frozen: boolean;
 }

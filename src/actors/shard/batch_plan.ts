@@ -9,7 +9,7 @@ import { ManifestsChanged } from "../../store/manifest_port.ts";
 import type { ActorChange, ActorId, Lease, ShardCommit } from "../../store/port.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { HostEffect } from "../hot_actor.ts";
-import type { PostWebhook } from "../webhooks/delivery.ts";
+import type { PostWebhooks } from "../webhooks/delivery.ts";
 import { encodeResult, receiptKey } from "../result.ts";
 import { timerRowId } from "../timers.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
@@ -47,8 +47,8 @@ export interface PlanShard {
   nextSeq(): number;
   /** Where this replica runs a task, see `Executor.placeOf`. */
   placeOf(task: TaskSpec): string | undefined;
-  /** What subscribers are to be told of a change. */
-  deliveriesOf(notice: Notice): PostWebhook[];
+  /** What tells subscribers of a change. Undefined: nobody is told. */
+  postOf(notice: Notice): PostWebhooks | undefined;
 }
 
 /**
@@ -152,9 +152,11 @@ class Plan implements BatchPlan {
       case "observe-metric":
         this.samples.push({ actor, sample: effect.sample });
         return;
-      case "notice":
-        for (const post of this.#shard.deliveriesOf(effect.notice)) this.#addRow(actor, post);
+      case "notice": {
+        const post = this.#shard.postOf(effect.notice);
+        if (post !== undefined) this.#addRow(actor, post);
         return;
+      }
       case "cancel-task": {
         const row = taskRowId(effect.task);
         if (this.#rows?.delete(row) === true) return;

@@ -1,6 +1,6 @@
 /**
- * Changes of a shard's outbox rows that wait for a commit to take them along: rows of effects that are done, and rows of
- * tasks that this replica has taken over. When no commit comes for a while, they are due for one of their own.
+ * Changes of a shard's outbox rows that wait for a commit to take them along: rows of effects that are done, rows of tasks
+ * that this replica has taken over, and rows of which a part is done. When no commit comes for a while, they are due for one of their own.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { ShardCommit } from "../../store/port.ts";
@@ -9,20 +9,23 @@ import { encodeRow, type OutboxIndex, type OutboxRow } from "./outbox.ts";
 /** How long changes may wait for a commit, ms. */
 const WAIT_MS = 500;
 
-/** Ids of the rows whose changes a commit has taken along. */
+/** Makes a row as it is now. */
+type MakeRow = () => OutboxRow;
+
+/** What a commit has taken along: ids of rows, and what has made those that were stored anew. */
 export interface TakenChanges {
   drops: readonly string[];
-  claims: readonly string[];
+  rewritten: readonly [id: string, make: MakeRow][];
 }
 
-const NOTHING: TakenChanges = { drops: [], claims: [] };
+const NOTHING: TakenChanges = { drops: [], rewritten: [] };
 
 export class RowChanges {
   readonly #rows: OutboxIndex;
   readonly #clock: Pick<Clock, "after">;
   readonly #onDue: () => void;
   readonly #drops = new Set<string>();
-  readonly #claims = new Map<string, OutboxRow>();
+  readonly #rewritten = new Map<string, MakeRow>();
   #cancelWait: (() => void) | undefined;
   #isDue = false;
 
@@ -35,7 +38,7 @@ export class RowChanges {
 
   /** True when there are changes. */
   get isAny(): boolean {
-    return this.#drops.size > 0 || this.#claims.size > 0;
+    return this.#drops.size > 0 || this.#rewritten.size > 0;
   }
 
   /** True when there are changes that have waited long enough. */
@@ -51,9 +54,9 @@ export class RowChanges {
   }
 
   /** Stores a row anew, if the shard has it. */
-  claim(row: OutboxRow): void {
-    if (!this.#rows.has(row.id)) return;
-    this.#claims.set(row.id, row);
+  rewrite(id: string, make: MakeRow): void {
+    if (!this.#rows.has(id)) return;
+    this.#rewritten.set(id, make);
     this.#wait();
   }
 
@@ -63,20 +66,25 @@ export class RowChanges {
     if (!this.isAny) return NOTHING;
     const drops = [...this.#drops];
     commit.outboxDrop.push(...drops);
-    for (const [id, row] of this.#claims) {
-      const isOver = !this.#rows.has(id) || commit.outboxDrop.includes(id);
-      if (isOver) this.#claims.delete(id);
-      else commit.outboxPut[id] ??= encodeRow(row);
+    if (this.#rewritten.size === 0) return { drops, rewritten: [] };
+    const dropped = new Set(commit.outboxDrop);
+    for (const [id, make] of this.#rewritten) {
+      const isOver = !this.#rows.has(id) || dropped.has(id);
+      if (isOver) this.#rewritten.delete(id);
+      else commit.outboxPut[id] ??= encodeRow(make());
     }
-    return { drops, claims: [...this.#claims.keys()] };
+    return { drops, rewritten: [...this.#rewritten] };
   }
 
   /** The commit that took these changes is in. */
   committed(changes: TakenChanges): void {
     if (changes === NOTHING) return;
-    const { drops, claims } = changes;
+    const { drops, rewritten } = changes;
     for (const id of drops) this.#drops.delete(id);
-    for (const id of claims) this.#claims.delete(id);
+    for (const [id, make] of rewritten) {
+      // It may have changed again while the commit was under way.
+      if (this.#rewritten.get(id) === make) this.#rewritten.delete(id);
+    }
   }
 
   /** Becomes due no more. */

@@ -19,7 +19,7 @@ import {
 } from "../../store/port.ts";
 import { LargeTurn, SeveralLarge } from "../large_turn.ts";
 import { Moved } from "../result.ts";
-import type { PostWebhook } from "../webhooks/delivery.ts";
+import type { PostWebhooks } from "../webhooks/delivery.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
 import { answerAll } from "./answers.ts";
 import { findKnownResults, hasKey } from "./idempotency.ts";
@@ -145,7 +145,12 @@ export class ShardWorker {
 
   /** Notes that this replica runs the task of a row from now on. */
   claim(row: OutboxRow): void {
-    if (this.#state !== "gone") this.#rowChanges.claim({ ...row, replica: this.replica });
+    this.rewrite(row.id, () => ({ ...row, replica: this.replica }));
+  }
+
+  /** Stores a row anew with a later commit. @param make what it is then */
+  rewrite(id: string, make: () => OutboxRow): void {
+    if (this.#state !== "gone") this.#rowChanges.rewrite(id, make);
   }
 
   /** Loads the timers that are due next, between two batches. */
@@ -158,8 +163,8 @@ export class ShardWorker {
     return this.#deps.placeOf(task);
   }
 
-  deliveriesOf(notice: Notice): PostWebhook[] {
-    return this.#deps.webhooks?.deliveriesOf(notice) ?? [];
+  postOf(notice: Notice): PostWebhooks | undefined {
+    return this.#deps.webhooks?.postOf(notice);
   }
 
   /** Takes no more commands; resolves when those that wait are committed. */
@@ -213,7 +218,7 @@ export class ShardWorker {
               const plan = planBatch(this, batches, commands, known, clock.now());
               const changes = this.#rowChanges.takeInto(plan.commit);
               const isNeeded = plan.isNeeded || changes.drops.length > 0 ||
-                changes.claims.length > 0 || !this.#deps.isLeaseFresh(this.shard);
+                changes.rewritten.length > 0 || !this.#deps.isLeaseFresh(this.shard);
               const result = isNeeded ? await this.#write(plan.commit, commands) : NOTHING_WRITTEN;
               this.#follow(batches, known, plan, changes, result);
               isDone = true;

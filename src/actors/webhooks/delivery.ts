@@ -28,6 +28,30 @@ export interface PostWebhook {
   delivery: WebhookDelivery;
 }
 
+/** Brings one change to all its receivers: what they are told is kept once, however many they are. */
+export interface PostWebhooks {
+  type: "post-webhooks";
+  id: string;
+  told: Omit<WebhookDelivery, "id" | "subscription">;
+  receivers: Pick<WebhookDelivery, "id" | "subscription">[];
+}
+
+/** The deliveries of an effect. */
+export function deliveriesIn(effect: PostWebhook | PostWebhooks): WebhookDelivery[] {
+  if (effect.type === "post-webhook") return [effect.delivery];
+  return effect.receivers.map((receiver) => ({ ...receiver, ...effect.told }));
+}
+
+/** The effect without the deliveries that are done. Undefined: none is left. */
+export function withoutDone(
+  effect: PostWebhook | PostWebhooks,
+  done: ReadonlySet<string>,
+): PostWebhook | PostWebhooks | undefined {
+  if (effect.type === "post-webhook") return done.has(effect.delivery.id) ? undefined : effect;
+  const receivers = effect.receivers.filter(({ id }) => !done.has(id));
+  return receivers.length === 0 ? undefined : { ...effect, receivers };
+}
+
 /** What became of events that failed for good. */
 export interface DeadEvent {
   namespace: string;
@@ -74,16 +98,12 @@ export function subscribableEvent(
   };
 }
 
-export function deliveryFor(
-  { metadata }: Subscription,
+/** A subscription as a receiver of a delivery with this id. */
+export function receiverOf(
+  { metadata: { namespace = "", name = "", uid = "" } }: Subscription,
   id: string,
-  order: string,
-  { change, at }: { change: SubscribedChange; at: number },
-  data: JsonObject,
-): PostWebhook {
-  const { namespace = "", name = "", uid = "" } = metadata;
-  const subscription = { namespace, name, uid };
-  return { type: "post-webhook", id, delivery: { id, subscription, order, change, at, data } };
+): PostWebhooks["receivers"][number] {
+  return { id, subscription: { namespace, name, uid } };
 }
 
 /** What the ids of actors begin with that keep dead letters. */

@@ -4,19 +4,34 @@ import { seededIds } from "../../../test/support/seeded_ids.ts";
 import { createLogger } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import type { SubscriptionSet } from "../../events/subscription.ts";
-import type { WebhookDelivery } from "./delivery.ts";
-import { Webhooks } from "./webhooks.ts";
+import type { Notice } from "../../engine/notice.ts";
+import type { Subscription } from "../../spec/manifest.ts";
+import type { PostWebhook, PostWebhooks, WebhookDelivery } from "./delivery.ts";
+import { type HeldPost, Webhooks } from "./webhooks.ts";
 
-function create(clock: ManualClock, maxBacklog: number): Webhooks {
-  const subscription = {
-    metadata: { namespace: "ns", name: "dead", uid: "u" },
-    spec: { url: "http://receiver.example", secret: { name: "s", key: "k" }, retryFor: "1s" },
-  };
-  const current = { about: () => [], find: () => subscription } as unknown as SubscriptionSet;
+function subscriptionOf(name: string): Subscription {
+  return {
+    metadata: { namespace: "ns", name, uid: "u" },
+    spec: { url: `http://${name}.example`, secret: { name: "s", key: "k" }, retryFor: "1s" },
+  } as Subscription;
+}
+
+function create(
+  clock: ManualClock,
+  maxBacklog: number,
+  { names = ["dead"], answering = new Set<string>() } = {},
+): Webhooks {
+  const about = () => names.map(subscriptionOf);
+  const find = (_: string, name: string) => subscriptionOf(name);
+  const current = { about, find } as unknown as SubscriptionSet;
   return new Webhooks({
     subscriptions: { current, look: () => Promise.resolve() },
     secret: () => Promise.resolve({ k: "secret" }),
-    post: () => Promise.reject(new Error("connection refused")),
+    post: async ({ url: { hostname } }) => {
+      await Promise.resolve();
+      if (!answering.has(hostname)) throw new Error("connection refused");
+      return { status: 204 };
+    },
     clock,
     ids: seededIds(),
     log: createLogger("silent"),
@@ -30,15 +45,26 @@ function deliveryTo(name: string, at: number): WebhookDelivery {
   return { id, subscription, order: id, change: "Started", at: 0, data: { workflow: {} } };
 }
 
+function held(
+  effect: PostWebhook | PostWebhooks,
+  rest: Partial<HeldPost>,
+): HeldPost {
+  const deliver = () => Promise.resolve();
+  return { effect, isHeld: () => true, done() {}, rewrite() {}, deliver, ...rest };
+}
+
+function heldOf(delivery: WebhookDelivery, rest: Partial<HeldPost>): HeldPost {
+  return held({ type: "post-webhook", id: delivery.id, delivery }, rest);
+}
+
 test("what is given up goes to the dead letters a little at a time, of all subscriptions", async () => {
   const webhooks = create(new ManualClock(), 0);
   let done = 0;
-  const shard = { rows: { has: () => true }, isHeld: true, rowDone: () => void done++ };
   const underWay: { id: string; end: () => void }[] = [];
   const deliver = (_: string, id: string) =>
     new Promise<void>((end) => void underWay.push({ id, end }));
   const take = (name: string, at: number) => {
-    webhooks.take(shard, `${name}-${at}`, deliveryTo(name, at), deliver);
+    webhooks.take(heldOf(deliveryTo(name, at), { done: () => void done++, deliver }));
   };
   for (let at = 0; at < 2_000; at++) take("dead", at);
   expect(underWay.length).toBeLessThan(250);
@@ -56,13 +82,16 @@ test("a dead letter says why, also when there was no attempt", async () => {
   const webhooks = create(clock, 1_000);
   const rows = new Set<string>();
   const letters: { attempts: number; reason: string }[] = [];
-  const shard = { rows, isHeld: true, rowDone: (id: string) => void rows.delete(id) };
   for (let at = 0; at < 40; at++) {
     rows.add(`${at}`);
-    webhooks.take(shard, `${at}`, deliveryTo("dead", at), (_, __, body) => {
-      letters.push(body as unknown as typeof letters[number]);
-      return Promise.resolve();
-    });
+    webhooks.take(heldOf(deliveryTo("dead", at), {
+      isHeld: () => rows.has(`${at}`),
+      done: () => void rows.delete(`${at}`),
+      deliver: (_, __, body) => {
+        letters.push(body as unknown as typeof letters[number]);
+        return Promise.resolve();
+      },
+    }));
   }
   await clock.advance(300_000);
   expect(letters.length).toBe(40);
@@ -73,4 +102,49 @@ test("a dead letter says why, also when there was no attempt", async () => {
       [true, "the receiver kept failing, so this was not tried"],
     ]),
   );
+});
+
+const NOTICE: Notice = {
+  change: "Started",
+  at: 0,
+  workflow: {
+    namespace: "ns",
+    name: "w",
+    uid: "w1",
+    labels: { long: "x".repeat(16_000) },
+    phase: "Running",
+  },
+};
+
+test("a change has one row, however many subscriptions are told of it", () => {
+  const names = Array.from({ length: 267 }, (_, index) => `s${index}`);
+  const post = create(new ManualClock(), 1_000, { names }).postOf(NOTICE);
+  expect(post?.receivers.length).toBe(267);
+  expect(new Set(post?.receivers.map(({ id }) => id)).size).toBe(267);
+  expect(JSON.stringify(post).length).toBeLessThan(16_000 + 267 * 120 + 1_000);
+  expect(create(new ManualClock(), 1_000, { names: [] }).postOf(NOTICE)).toBeUndefined();
+});
+
+test("the row of a change keeps the receivers that have not been told, and goes with the last", async () => {
+  const clock = new ManualClock();
+  const answering = new Set(["a.example", "c.example"]);
+  const webhooks = create(clock, 1_000, { names: ["a", "b", "c"], answering });
+  const effect = webhooks.postOf({ ...NOTICE, at: clock.now() });
+  if (effect === undefined) throw new Error("nobody is told");
+  const left: string[][] = [];
+  let isDone = false;
+  webhooks.take(held(effect, {
+    isHeld: () => !isDone,
+    done: () => void (isDone = true),
+    rewrite: (make) => {
+      const row = make() as PostWebhooks;
+      left.push(row.receivers.map(({ subscription }) => subscription.name));
+      expect(row.told).toEqual(effect.told);
+    },
+  }));
+  await clock.advance(100);
+  expect([left.at(-1), isDone]).toEqual([["b"], false]);
+  answering.add("b.example");
+  await clock.advance(10_000);
+  expect(isDone).toBe(true);
 });

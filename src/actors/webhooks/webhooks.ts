@@ -20,11 +20,14 @@ import type { DeadLettersCommand } from "./dead_letters.ts";
 import {
   type DeadEvent,
   deadLettersId,
-  deliveryFor,
+  deliveriesIn,
   type PostWebhook,
+  type PostWebhooks,
+  receiverOf,
   subscribable,
   subscribableEvent,
   type WebhookDelivery,
+  withoutDone,
 } from "./delivery.ts";
 import { messageOf } from "./message.ts";
 import { type AttemptResult, type Entry, Target } from "./target.ts";
@@ -40,14 +43,18 @@ const NOT_TRIED = "the receiver kept failing, so this was not tried";
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 const ID_LENGTH = 24;
 
-/** What deliveries need of the shard that holds them. */
-export interface DeliveryShard {
-  readonly rows: { has(id: string): boolean };
-  readonly isHeld: boolean;
-  rowDone(id: string): void;
+/** Deliveries that a shard holds. */
+export interface HeldPost {
+  effect: PostWebhook | PostWebhooks;
+  /** False when another replica has them: they are forgotten here. */
+  isHeld(): boolean;
+  /** Tells the shard that they need not be done again. */
+  done(): void;
+  /** The same of some of them. @param make what is left when it is stored */
+  rewrite(make: () => PostWebhook | PostWebhooks): void;
+  /** Brings a command to an actor; resolves when it is durable there. */
+  deliver(id: string, actor: ActorId, body: Json): Promise<void>;
 }
-
-type Deliver = (id: string, actor: ActorId, body: Json) => Promise<void>;
 
 export interface WebhooksOptions {
   /** Most deliveries of one subscription that wait on this replica; the newest beyond are given up. */
@@ -124,44 +131,60 @@ export class Webhooks {
     return this.#deps.subscriptions.look();
   }
 
-  /** What subscribers are to be told of a change. */
-  deliveriesOf(notice: Notice): PostWebhook[] {
+  /** What tells subscribers of a change. Undefined: nobody is told. */
+  postOf(notice: Notice): PostWebhooks | undefined {
     const { about, data } = subscribable(notice);
-    const { uid } = notice.workflow;
-    return this.#subscribersOf(about).map((subscription) =>
-      deliveryFor(subscription, this.#newId(), uid, notice, data)
-    );
+    const receivers = this.#subscribersOf(about).map((one) => receiverOf(one, this.#newId()));
+    const [first] = receivers;
+    if (first === undefined) return undefined;
+    const { change, at, workflow: { uid: order } } = notice;
+    return { type: "post-webhooks", id: first.id, told: { order, change, at, data }, receivers };
   }
 
   /** The same for an event that became a dead letter. */
   deliveriesOfEvent(event: DeadEvent): WebhookDelivery[] {
     const { about, data } = subscribableEvent(event);
-    const facts = { change: about.change, at: this.#deps.clock.now() };
-    return this.#subscribersOf(about).map((subscription) =>
-      deliveryFor(subscription, `msg_${event.id}`, event.id, facts, data).delivery
-    );
+    const told = { order: event.id, change: about.change, at: this.#deps.clock.now(), data };
+    return this.#subscribersOf(about).map((one) => ({
+      ...receiverOf(one, `msg_${event.id}`),
+      ...told,
+    }));
   }
 
-  /** Delivers what a shard holds, and tells the shard when that is done. */
-  take(shard: DeliveryShard, row: string, delivery: WebhookDelivery, deliver: Deliver): void {
+  /** Delivers what a shard holds, and tells the shard what of it is done. */
+  take(post: HeldPost): void {
     // It stays in the outbox, for the next owner.
     if (this.#stop.signal.aborted) return;
-    const { namespace, name } = delivery.subscription;
+    const { effect } = post;
+    const deliveries = deliveriesIn(effect);
+    const done = new Set<string>();
+    const isDone = (id: string) => {
+      done.add(id);
+      if (done.size === deliveries.length) post.done();
+      else post.rewrite(() => withoutDone(effect, done) ?? effect);
+    };
+    const size = sizeOf(effect);
+    for (const delivery of deliveries) {
+      this.#add({
+        delivery,
+        size,
+        attempts: 0,
+        takenAt: this.#deps.clock.now(),
+        reason: NOT_TRIED,
+        isHeld: post.isHeld,
+        done: () => isDone(delivery.id),
+        deliver: post.deliver,
+      });
+    }
+  }
+
+  #add(entry: HeldEntry): void {
+    const { namespace, name } = entry.delivery.subscription;
     const key = `${namespace}/${name}`;
     let target = this.#targets.get(key);
     if (target === undefined) {
-      this.#targets.set(key, target = this.#createTarget(key, delivery.subscription));
+      this.#targets.set(key, target = this.#createTarget(key, entry.delivery.subscription));
     }
-    const entry: HeldEntry = {
-      delivery,
-      size: JSON.stringify(delivery).length,
-      attempts: 0,
-      takenAt: this.#deps.clock.now(),
-      reason: NOT_TRIED,
-      isHeld: () => shard.isHeld && shard.rows.has(row),
-      done: () => shard.rowDone(row),
-      deliver,
-    };
     const { maxBacklog } = this.#options;
     if (target.count < maxBacklog && target.size + entry.size <= MAX_BACKLOG_SIZE) {
       return target.add(entry);
@@ -341,10 +364,15 @@ export class Webhooks {
   }
 }
 
-interface HeldEntry extends Entry {
+interface HeldEntry extends Entry, Pick<HeldPost, "deliver"> {
   /** Tells the shard that it need not be done again. */
   done(): void;
-  deliver: Deliver;
+}
+
+/** Characters of what one delivery holds. */
+function sizeOf(effect: PostWebhook | PostWebhooks): number {
+  if (effect.type === "post-webhook") return JSON.stringify(effect.delivery).length;
+  return JSON.stringify({ ...effect.receivers[0], ...effect.told }).length;
 }
 
 const OUTCOMES = {
