@@ -24,6 +24,12 @@ import {
   taskRowId,
 } from "./outbox.ts";
 
+/** Most characters that several commands may write together: a commit stands in memory several times, as one piece. */
+const MAX_COMMIT = 8 * 1024 * 1024;
+
+/** The batch would make too large a commit: it must be cut. */
+export class LargeCommit extends Error {}
+
 /** How long a receipt is kept, ms: longer than anybody waits for an answer. */
 const RECEIPT_TTL_MS = 60_000;
 
@@ -56,6 +62,7 @@ export interface PlanShard {
  * @param known results of those that went to no actor. Undefined: no command has an idempotency key
  * @param now epoch ms
  * @throws {ManifestsChanged} when commands have read different versions of the manifests
+ * @throws {LargeCommit} several commands have changed too much together
  */
 export function planBatch(
   shard: PlanShard,
@@ -203,13 +210,20 @@ class Plan implements BatchPlan {
 
   finish(commands: QueuedCommand[]): void {
     const { commit } = this;
+    let left = commands.length === 1 ? Infinity : MAX_COMMIT;
+    for (const { put } of commit.actors) {
+      for (const key in put) left -= put[key]?.length ?? 0;
+    }
     if (this.#rows !== undefined) {
       this.rows = [...this.#rows.values()];
       for (const row of this.rows) {
-        commit.outboxPut[row.id] = encodeRow(row);
+        if (left < 0) break;
+        const text = commit.outboxPut[row.id] = encodeRow(row);
+        left -= text.length;
         this.#drops?.delete(row.id);
       }
     }
+    if (left < 0) throw new LargeCommit();
     if (this.#drops !== undefined) commit.outboxDrop.push(...this.#drops);
     if (this.#timersClear !== undefined) commit.timersClear.push(...this.#timersClear);
     for (const { cursor, ifManifests } of commands) {

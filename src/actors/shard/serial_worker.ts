@@ -24,7 +24,7 @@ import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
 import { answerAll } from "./answers.ts";
 import { findKnownResults, hasKey } from "./idempotency.ts";
 import { applyBatch } from "./batch.ts";
-import { type BatchPlan, planBatch } from "./batch_plan.ts";
+import { type BatchPlan, LargeCommit, planBatch } from "./batch_plan.ts";
 import { Committer } from "./committer.ts";
 import { isDue } from "./is_due.ts";
 import { decodeRows, OutboxIndex, type OutboxRow } from "./outbox.ts";
@@ -265,7 +265,8 @@ export class ShardWorker {
     failure: unknown,
   ): Promise<void> {
     try {
-      if (failure instanceof SeveralLarge) this.#cut(commands, failure.actors);
+      if (failure instanceof SeveralLarge) this.#cut(commands, secondOf(commands, failure));
+      else if (failure instanceof LargeCommit) this.#cut(commands, Math.ceil(commands.length / 2));
       else if (failure instanceof ActorExists) suspects.push(failure.actor);
       else if (failure instanceof ManifestsChanged) refuseOutdated(commands, failure);
       else if (failure instanceof StoreTrouble) {
@@ -289,11 +290,10 @@ export class ShardWorker {
       );
   }
 
-  /** Leaves the commands from the second of two actors on to the next batch. */
-  #cut(commands: QueuedCommand[], actors: readonly ActorId[]): void {
+  /** Leaves the commands from a place on to the next batch. */
+  #cut(commands: QueuedCommand[], place: number): void {
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
-    const firsts = actors.map((id) => commands.findIndex(({ actor }) => actor === id));
-    this.#queue.unshift(...commands.splice(Math.max(...firsts)));
+    this.#queue.unshift(...commands.splice(place));
   }
 
   #write(commit: ShardCommit, commands: QueuedCommand[]): Promise<CommitResult> {
@@ -370,6 +370,11 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
+}
+
+/** Where the commands of the second of two actors begin. */
+function secondOf(commands: QueuedCommand[], { actors }: SeveralLarge): number {
+  return Math.max(...actors.map((id) => commands.findIndex(({ actor }) => actor === id)));
 }
 
 /** Sends back the commands that have used manifests of an earlier version, and leaves the others. */
