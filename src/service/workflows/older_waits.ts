@@ -49,6 +49,7 @@ export class OlderWaits {
     const { blobs, query } = this.#deps.store;
     if (await blobs.getBlob(MARK) !== undefined) return;
     let cursor: string | undefined;
+    const failures: Error[] = [];
     do {
       const page = await query.list({
         kind: "wf",
@@ -56,19 +57,30 @@ export class OlderWaits {
         ...PAGE,
         ...(cursor !== undefined && { continue: cursor }),
       });
-      for (const item of page.items) if (isMissed(item)) await this.#reindex(item);
+      for (const item of page.items) {
+        const failure = isMissed(item) ? await this.#reindex(item) : undefined;
+        if (failure !== undefined) failures.push(failure);
+      }
       cursor = page.continue;
     } while (cursor !== undefined);
+    const [cause] = failures;
+    if (cause !== undefined) {
+      throw new Error(`${failures.length} workflows could not be indexed`, { cause });
+    }
     await blobs.appendBlob(MARK, new Uint8Array(1), 1);
   }
 
-  async #reindex({ index: { namespace, name } }: ListItem): Promise<void> {
+  /** Why it must be tried again. @throws {Problem} Unavailable: the others could not be indexed either */
+  async #reindex({ index: { namespace, name } }: ListItem): Promise<Error | undefined> {
     try {
       await this.#deps.host.execute(namespace, name, { type: "reindex" });
     } catch (error) {
       // It is gone meanwhile.
-      if (!isProblem(error, ProblemCode.NotFound)) throw error;
+      if (isProblem(error, ProblemCode.NotFound)) return undefined;
+      if (isProblem(error, ProblemCode.Unavailable)) throw error;
+      return new Error(`workflow "${name}" in namespace ${namespace}`, { cause: error });
     }
+    return undefined;
   }
 }
 
