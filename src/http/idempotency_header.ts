@@ -8,7 +8,8 @@ const KEY_HEADERS = ["idempotency-key"];
 const MAX_KEY_LENGTH = 255;
 
 /**
- * Key and fingerprint of a request; undefined when it has no key. Keys of different callers or namespaces never meet.
+ * Key and fingerprint of a request; undefined when it has no key. Keys of different callers (also of two issuers that use
+ * the same subject) or namespaces never meet.
  * @param headers that may hold the key, in order of precedence
  * @throws {Problem} InvalidArgument when the key is empty or too long
  */
@@ -37,11 +38,15 @@ export async function idempotencyFor(
   names: readonly string[],
   body: unknown,
 ): Promise<Idempotency> {
-  const { subject = "" } = caller.identity;
+  const { subject = "", issuer } = caller.identity;
   const { idempotencyTtlMs } = service.settings;
   return {
     ...defined({ ttlMs: idempotencyTtlMs }),
-    key: JSON.stringify([subject, params.namespace ?? "", ...names]),
+    key: JSON.stringify([
+      issuer === undefined ? subject : { issuer, subject },
+      params.namespace ?? "",
+      ...names,
+    ]),
     fingerprint: await digestOf(JSON.stringify([operation, params, body])),
   };
 }
