@@ -1,5 +1,6 @@
 /** Routes of logs. */
 import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
 import { parseRequestTime } from "../../expr/values/request_time.ts";
 import { workflowLogs } from "../../service/logs/logs.ts";
 import { LOG_OPTIONS } from "../requests.ts";
@@ -28,6 +29,7 @@ async function openLog(
   podName: string | undefined,
 ): Promise<AsyncIterable<Messages>> {
   const { query } = call;
+  checkNumbers(query);
   const request = defined({
     podName,
     grep: query.grep,
@@ -47,6 +49,19 @@ async function openLog(
     call.signal,
   );
   return mapStream(entries, ({ content, podName }) => ({ content, podName }));
+}
+
+/** @throws {Problem} InvalidArgument */
+function checkNumbers(query: LogQueryValues): void {
+  const names = [
+    "logOptions.limitBytes",
+    "logOptions.sinceSeconds",
+    "logOptions.tailLines",
+  ] as const;
+  for (const name of names) {
+    const value = query[name];
+    if (value !== undefined && value < 0) throw invalid(`${name} must be at least 0, not ${value}`);
+  }
 }
 
 /** Epoch ms of the oldest line that is wanted. */

@@ -89,3 +89,12 @@ test("a followed log goes on from step to step and ends with the workflow, in bo
     "line 3",
   ]);
 });
+
+test.each(["tailLines", "limitBytes", "sinceSeconds"])("a negative %s is refused", async (name) => {
+  const path = `${server.url}/api/v1/workflows/default/logged/log`;
+  const response = await fetch(`${path}?logOptions.container=main&logOptions.${name}=-5`);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: { message: `logOptions.${name} must be at least 0, not -5` },
+  });
+});
