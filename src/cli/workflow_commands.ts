@@ -1,6 +1,7 @@
 /** Commands that show workflows: list, get, wait, watch, logs, cp. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import type { Command } from "commander";
 import { defined } from "../base/defined.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
@@ -115,7 +116,7 @@ async function copy(
     if (options.templateName !== undefined && template !== options.templateName) continue;
     for (const artifact of node.outputs?.artifacts ?? []) {
       if (options.artifactName !== undefined && artifact.name !== options.artifactName) continue;
-      const bytes = await context.client.download("ArtifactService_GetOutputArtifact", {
+      const pieces = context.client.download("ArtifactService_GetOutputArtifact", {
         params: {
           namespace: context.namespace,
           name: workflowName,
@@ -131,14 +132,41 @@ async function copy(
         artifactName: artifact.name,
       };
       const place = options.path.replace(/\{(\w+)\}/g, (tag, key: string) => values[key] ?? tag);
-      const file = join(folder, place, fileName(artifact.name, artifact, bytes));
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, bytes);
+      const file = await save(pieces, join(folder, place), artifact);
       print(`Created ${JSON.stringify(file)}`);
       count++;
     }
   }
   if (count === 0) throw new Error(`workflow ${workflowName} has no such artifacts`);
+}
+
+/** Writes an artifact as it arrives, and gives the name of its file. A part of one is under no name that is looked for. */
+async function save(
+  pieces: AsyncIterable<Uint8Array>,
+  folder: string,
+  artifact: { name: string },
+): Promise<string> {
+  const part = join(folder, `.${artifact.name.replaceAll("/", "_")}.${process.pid}.part`);
+  await mkdir(folder, { recursive: true });
+  let start: Uint8Array | undefined;
+  try {
+    const opened = await open(part, "w");
+    try {
+      for await (const piece of pieces) {
+        start ??= piece;
+        await opened.writeFile(piece);
+      }
+    } finally {
+      await opened.close();
+    }
+    const file = join(folder, fileName(artifact.name, artifact, start ?? new Uint8Array()));
+    await mkdir(dirname(file), { recursive: true });
+    await rename(part, file);
+    return file;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
 }
 
 /** The last part of an artifact's key, or its name. */

@@ -2,7 +2,7 @@
 import type { Json } from "../base/json.ts";
 import type { MinimalAnswer } from "./answer.ts";
 import { OPERATIONS, type Operations } from "./operations.ts";
-import { type ClientOptions, frames, read, readAnswer, send } from "./transport.ts";
+import { type ClientOptions, frames, pieces, readAnswer, send } from "./transport.ts";
 
 type OfKind<K extends "unary" | "stream" | "download" | "upload"> = {
   [O in keyof Operations]: Operations[O]["kind"] extends K ? O : never;
@@ -48,8 +48,8 @@ export interface Client {
     operation: O,
     input: Input<O>,
   ): AsyncIterable<Operations[O]["answer"]>;
-  /** Downloads a file. @throws {ClientError} */
-  download<O extends DownloadOperation>(operation: O, input: Input<O>): Promise<Uint8Array>;
+  /** The bytes of a file, piece by piece. @throws {ClientError} also between two pieces */
+  download<O extends DownloadOperation>(operation: O, input: Input<O>): AsyncIterable<Uint8Array>;
   /** Uploads a file. @throws {ClientError} */
   upload<O extends UploadOperation>(
     operation: O,
@@ -85,9 +85,8 @@ export function createClient(options: ClientOptions): Client {
       const response = await request(operation, input as AnyInput);
       for await (const frame of frames(options, response)) yield frame as never;
     },
-    async download(operation, input) {
-      const response = await request(operation, input as AnyInput);
-      return new Uint8Array(await read(options, () => response.arrayBuffer()));
+    async *download(operation, input) {
+      yield* pieces(options, await request(operation, input as AnyInput));
     },
     async upload(operation, input, { name, content }) {
       const form = new FormData();

@@ -62,8 +62,23 @@ test("a stream and a file that break off say so, too", async () => {
   })()).rejects.toMatchObject(BROKEN_OFF);
   expect(seen).toEqual([{ type: "ADDED" }]);
   const file = { uid: "u", nodeId: "n", artifactName: "a" };
-  await expect(client.download("ArtifactService_GetOutputArtifactByUID", { params: file }))
-    .rejects.toMatchObject(BROKEN_OFF);
+  const pieces: Uint8Array[] = [];
+  await expect((async () => {
+    const download = client.download("ArtifactService_GetOutputArtifactByUID", { params: file });
+    for await (const one of download) pieces.push(one);
+  })()).rejects.toMatchObject(BROKEN_OFF);
+  expect(pieces.length).toBe(1);
+});
+
+test.each(["AbortError", "TimeoutError"])("who ends an answer hears that: %s", async (name) => {
+  const ended = new DOMException("enough", name);
+  const body = () => new ReadableStream({ pull: (controller) => controller.error(ended) });
+  const fetch = () => Promise.resolve(new Response(body()));
+  const client = createClient({ server: "http://s.example", fetch });
+  const input = { params: { namespace: "a" } };
+  await expect(client.call("WorkflowService_ListWorkflows", input)).rejects.toBe(ended);
+  const stream = client.stream("WorkflowService_WatchWorkflows", input);
+  await expect(stream[Symbol.asyncIterator]().next()).rejects.toBe(ended);
 });
 
 test("a page in the place of a stream is not taken for one", async () => {

@@ -99,8 +99,21 @@ function refused({ server }: ClientOptions, response: Response, text: string): n
   );
 }
 
+/** The bytes of an answer, piece by piece. @throws {ClientError} when it breaks off */
+export async function* pieces(
+  options: ClientOptions,
+  { body }: Response,
+): AsyncIterable<Uint8Array> {
+  if (body === null) return;
+  try {
+    yield* body;
+  } catch (error) {
+    throw brokenOff(options, error);
+  }
+}
+
 /** What reading gives. @throws {ClientError} when the answer breaks off */
-export async function read<T>(options: ClientOptions, reading: () => Promise<T>): Promise<T> {
+async function read<T>(options: ClientOptions, reading: () => Promise<T>): Promise<T> {
   try {
     return await reading();
   } catch (error) {
@@ -108,10 +121,10 @@ export async function read<T>(options: ClientOptions, reading: () => Promise<T>)
   }
 }
 
-/** What a reader is told; one that has ended the answer itself hears just that. */
+/** What a reader is told; one that has ended the answer itself, or has let its time run out, hears just that. */
 function brokenOff({ server }: ClientOptions, error: unknown): unknown {
   if (error instanceof ClientError) return error;
-  if (error instanceof Error && error.name === "AbortError") return error;
+  if (error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name)) return error;
   return new ClientError(`The answer of ${server} broke off: ${reason(error)}`, 0);
 }
 

@@ -2,7 +2,7 @@
  * Files of artifacts from a real server: downloads, folders as pages, the archive's routes, uploads for a submission.
  */
 import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,6 +11,7 @@ import { createArtifactStore } from "../../../../src/artifacts/artifact_store.ts
 import { powerlessCaller } from "../../../../src/auth/caller.ts";
 import { createClient } from "../../../../src/client/client.ts";
 import { startApiServer } from "../../../support/api_server.ts";
+import { runSluice } from "../../../support/sluice_cli.ts";
 
 const UID = "00000000-0000-4000-8000-000000000007";
 const none = () => Promise.resolve(undefined);
@@ -264,4 +265,21 @@ test("uploads are refused before they are read, and leave nothing behind", async
   expect(empty.status).toBe(400);
   const wrong = await get("/upload-artifacts/files/eat/food");
   expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST"]);
+});
+
+test("`sluice cp` writes files as they arrive, and leaves no part of one that breaks off", async () => {
+  const target = await mkdtemp(join(tmpdir(), "sluice-copied-"));
+  const copy = (artifact: string) =>
+    runSluice(["cp", "w", target, "--artifact-name", artifact, "-s", base, "-n", "files"]);
+  try {
+    expect(await copy("packed")).toMatchObject({ status: 0, err: "" });
+    expect(await copy("gone")).toMatchObject({ status: 1 });
+    const files = await readdir(target, { recursive: true, withFileTypes: true });
+    expect(files.filter((one) => one.isFile()).map(({ name }) => name)).toEqual(["packed.tgz"]);
+    const [file] = files.filter((one) => one.isFile());
+    const packed = await readFile(join(file?.parentPath ?? "", "packed.tgz"));
+    expect(packed).toEqual(await readFile(join(folder, "files/w/packed.tgz")));
+  } finally {
+    await rm(target, { recursive: true, force: true });
+  }
 });
