@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { errorText } from "../base/error_text.ts";
 import type { JsonObject } from "../base/json.ts";
 import { type Context, contextOf, example, UsageError, wholeNumber } from "./context.ts";
-import { readSource } from "./manifests.ts";
+import { finiteOnly, readSource } from "./manifests.ts";
 import {
   cellText,
   outputOption,
@@ -33,10 +33,9 @@ interface SendOptions {
 }
 
 function addSend(event: Command, name: "send" | "test", description: string): void {
-  event.command(`${name} [discriminator]`).description(description)
+  const sending = event.command(`${name} [discriminator]`).description(description)
     .option("-d, --data <json>", "the event's JSON")
     .option("-f, --file <file>", "file with the event's JSON; - is standard input")
-    .option("--idempotency-key <key>", "events with the same key and content have one effect")
     .addHelpText(...example(`sluice event ${name} build --data '{"number": 7}'`))
     .action(
       async (discriminator: string | undefined, options: SendOptions, command: Command) => {
@@ -51,6 +50,12 @@ function addSend(event: Command, name: "send" | "test", description: string): vo
         else say("event accepted");
       },
     );
+  // What only looks has no effect that could come twice.
+  if (name === "test") return;
+  sending.option(
+    "--idempotency-key <key>",
+    "events with the same key and content have one effect",
+  );
 }
 
 async function eventBody({ data, file }: SendOptions): Promise<JsonObject> {
@@ -59,7 +64,7 @@ async function eventBody({ data, file }: SendOptions): Promise<JsonObject> {
     throw new UsageError("Give the event's JSON with --data or --file (- is standard input)");
   }
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, finiteOnly) as JsonObject;
   } catch (error) {
     throw new UsageError(`The event is not JSON: ${errorText(error)}`);
   }

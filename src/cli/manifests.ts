@@ -50,6 +50,12 @@ export async function readValues(name: string): Promise<JsonObject> {
   return found;
 }
 
+/** For `JSON.parse` and `JSON.stringify`: a number that is too large would become null. @throws {UsageError} */
+export function finiteOnly(key: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new UsageError(`${key === "" ? "a number" : key} is too large, or no number`);
+}
+
 /** Replaces folders by the YAML and JSON files in and below them. */
 export async function expandFolders(names: string[]): Promise<string[]> {
   const found: string[] = [];

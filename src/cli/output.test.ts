@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { yamlText } from "./output.ts";
+import { cellText, terminalText, yamlText } from "./output.ts";
 
 test("yamlText() orders keys naturally: numbers by value, signs before letters", () => {
   const value = { "wf-2042": 1, "wf-563": 2, wf: 3, "wf[1]": 4, wfx: 5, a10: 6, a9: 7, a: 8 };
@@ -27,4 +27,9 @@ test("yamlText() keeps the lines of a text and does not indent lists", () => {
   expect(yamlText({ list: [{ a: 1 }], text: "one\ntwo\n" })).toBe(
     "list:\n- a: 1\ntext: |\n  one\n  two\n",
   );
+});
+
+test("terminalText() shows what a terminal would obey, and leaves lines and tabs", () => {
+  expect(terminalText("a\tb\nc\u001b[31md\r\u009b")).toBe("a\tb\nc\\u001b[31md\\u000d\\u009b");
+  expect(cellText("a\tb\nc\u001b")).toBe("a\\u0009b\\u000ac\\u001b");
 });

@@ -98,14 +98,20 @@ export function printObject(value: Json | JsonObject, format: "json" | "yaml"): 
 /** Longest foreign text in a cell of a table, UTF-16 units. */
 const MAX_CELL = 80;
 
-/** A foreign text as a cell: on one line, without control characters that a terminal would obey. */
+/** A foreign text without control characters that a terminal would obey. Its lines and tabs stay. */
+export function terminalText(text: string): string {
+  // deno-lint-ignore no-control-regex -- these are what is shown instead
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, escaped);
+}
+
+/** The same on one line, of limited length: a cell. */
 export function cellText(text: string): string {
-  const shown = text.replace(
-    // deno-lint-ignore no-control-regex -- these are what is shown instead
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const shown = terminalText(text).replace(/[\n\t]/g, escaped);
   return shown.length > MAX_CELL ? `${shown.slice(0, MAX_CELL - 1)}…` : shown;
+}
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Aligned columns. Without `head` there is no row of headings. */

@@ -22,7 +22,13 @@ import {
   type FollowOptions,
   type WatchLook,
 } from "./follow.ts";
-import { metadataOf, readManifestFiles, readValues, withParameters } from "./manifests.ts";
+import {
+  finiteOnly,
+  metadataOf,
+  readManifestFiles,
+  readValues,
+  withParameters,
+} from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions } from "./output.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
@@ -67,8 +73,12 @@ export async function parametersOf(options: Overrides): Promise<Map<string, stri
   if (options.parameterFile === undefined) return given;
   const texts = Object.entries(await readValues(options.parameterFile)).map((
     [name, value],
-  ): [string, string] => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+  ): [string, string] => [name, typeof value === "string" ? value : jsonText(name, value)]);
   return new Map([...texts, ...given]);
+}
+
+function jsonText(name: string, value: unknown): string {
+  return JSON.stringify(value, (key, one) => finiteOnly(key === "" ? name : key, one));
 }
 
 /** Metadata with the overrides of name, labels and annotations. */

@@ -89,3 +89,10 @@ test("treeLines() draws the nodes that pass a filter under their shown parents",
 test("treeLines() can do without symbols", () => {
   expect(lines(STEPS, { plain: true }).at(-1)).toBe(" `---Suspended wait");
 });
+
+test("what steps are called and say can't steer the terminal", () => {
+  const evil = "\u001b]0;owned\u0007";
+  const found = lines([node("wf", { displayName: `a(0:${evil})`, message: `no ${evil}` })]).join();
+  expect(found).toContain("\\u001b]0;owned\\u0007");
+  expect(found).not.toContain("\u001b");
+});

@@ -5,7 +5,7 @@ import {
   parseNodeFieldSelector,
 } from "../expr/selectors/node_field_selector.ts";
 import type { NodeStatus, Workflow } from "../spec/manifest.ts";
-import { tableLines } from "./output.ts";
+import { tableLines, terminalText } from "./output.ts";
 import { durationMs, span } from "./times.ts";
 
 /** Symbol and ANSI colour of each phase. */
@@ -197,12 +197,12 @@ class TreeDrawing {
     const isWide = columns === "wide";
     const artifacts = node.outputs?.artifacts ?? [];
     this.rows.push([
-      `${label}${symbol} ${node.displayName ?? node.name}`,
+      `${label}${symbol} ${terminalText(node.displayName ?? node.name)}`,
       template,
       ...(columns === "short" ? [] : [podNameOf(this.#workflow, node)]),
       hasDuration ? span(ms) : "",
       ...(isWide ? [artifacts.map(({ name }) => name).join(",")] : []),
-      (node.message ?? "").replaceAll("\n", " "),
+      terminalText(node.message ?? "").replaceAll("\n", " "),
       ...(isWide ? [resourcesText(node.resourcesDuration), node.hostNodeName ?? ""] : []),
     ]);
   }

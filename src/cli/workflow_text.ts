@@ -1,7 +1,7 @@
 /** A workflow as text: the facts and the tree of `get`, the rows of `list`. */
 import type { Json } from "../base/json.ts";
 import type { Parameter, Workflow } from "../spec/manifest.ts";
-import { type Format, print, printObject, printTable, tableLines } from "./output.ts";
+import { type Format, print, printObject, printTable, tableLines, terminalText } from "./output.ts";
 import { durationMs, moment, span, spanWords } from "./times.ts";
 import { resourcesText, treeLines, type TreeOptions } from "./tree.ts";
 
@@ -21,7 +21,7 @@ export function workflowText(workflow: Workflow, options: TreeOptions): string {
   const { now } = options;
   const facts: string[][] = [];
   const fact = (name: string, value: string | undefined) => {
-    if (value !== undefined && value !== "") facts.push([`${name}:`, value]);
+    if (value !== undefined && value !== "") facts.push([`${name}:`, terminalText(value)]);
   };
   const when = (stamp: string | null | undefined) => stamp ? moment(stamp, now) : undefined;
   fact("Name", metadata.name ?? metadata.generateName);
@@ -35,7 +35,7 @@ export function workflowText(workflow: Workflow, options: TreeOptions): string {
   const conditions = status?.conditions ?? [];
   if (conditions.length > 0) facts.push(["Conditions:"]);
   for (const { type = "", status: state = "", message } of conditions) {
-    facts.push([` ${type}`, message || state]);
+    facts.push([` ${type}`, terminalText(message || state)]);
   }
   fact("Created", when(metadata.creationTimestamp));
   fact("Started", when(status?.startedAt));
@@ -50,7 +50,7 @@ export function workflowText(workflow: Workflow, options: TreeOptions): string {
   const list = (title: string, parameters: readonly Parameter[] | undefined) => {
     const known = (parameters ?? []).filter(({ value }) => value !== undefined);
     if (known.length > 0) facts.push([`${title}:`]);
-    for (const { name, value = "" } of known) facts.push([`  ${name}:`, value]);
+    for (const { name, value = "" } of known) facts.push([`  ${name}:`, terminalText(value)]);
   };
   list("Parameters", spec.arguments?.parameters);
   list("Output Parameters", status?.outputs?.parameters);
@@ -111,8 +111,8 @@ export function printWorkflows(workflows: Workflow[], look: ListLook): void {
       metadata.creationTimestamp ? span(now - Date.parse(metadata.creationTimestamp)) : "-",
       span(durationMs(status, now) ?? 0),
       String(spec.priority ?? 0),
-      (status?.message ?? "").replaceAll("\n", " "),
-      ...(isWide ? [podCounts(workflow), parameterTexts(workflow)] : []),
+      terminalText(status?.message ?? "").replaceAll("\n", " "),
+      ...(isWide ? [podCounts(workflow), terminalText(parameterTexts(workflow))] : []),
     ];
   });
   printTable(look.heads ? head : undefined, rows);
