@@ -47,7 +47,7 @@ export class SqliteFile {
       migrate(this.database, options.folder, content);
     } catch (error) {
       this.database.close();
-      throw error;
+      throw error instanceof Problem ? error : cannotOpen(options, content, error);
     }
   }
 
@@ -84,10 +84,19 @@ export class SqliteFile {
         this.database.exec("COMMIT");
         return value;
       } catch (error) {
-        if (this.database.isTransaction) this.database.exec("ROLLBACK");
+        this.rollBack();
         throw error;
       }
     });
+  }
+
+  /** Ends a transaction that has failed. Why it has failed is what callers are told, so this never throws. */
+  protected rollBack(): void {
+    try {
+      if (this.database.isTransaction) this.database.exec("ROLLBACK");
+    } catch {
+      // The next transaction fails, too, and tries this again.
+    }
   }
 
   /** Releases the folder. */
@@ -136,10 +145,9 @@ export class SqliteFile {
 const TROUBLE =
   /locked|out of memory|readonly|disk I\/O|full|unable to open|malformed|not a database/i;
 
-function openExclusively(
-  { folder, synchronous = "FULL", lockTimeoutMs = 2_000 }: SqliteFileOptions,
-  { file, what }: SqliteContent,
-): DatabaseSync {
+function openExclusively(options: SqliteFileOptions, content: SqliteContent): DatabaseSync {
+  const { folder, synchronous = "FULL", lockTimeoutMs = 2_000 } = options;
+  const { file, what } = content;
   let database: DatabaseSync | undefined;
   try {
     mkdirSync(folder, { recursive: true });
@@ -160,8 +168,16 @@ function openExclusively(
         `The ${what} in ${folder} is in use by another process: stop that one, or use another folder`,
       );
     }
-    throw unavailable(`Cannot open the ${what} in ${folder}: ${openingFault(error, file)}`);
+    throw cannotOpen(options, content, error);
   }
+}
+
+function cannotOpen(
+  { folder }: SqliteFileOptions,
+  { file, what }: SqliteContent,
+  error: unknown,
+): Problem {
+  return unavailable(`Cannot open the ${what} in ${folder}: ${openingFault(error, file)}`);
 }
 
 /** Why a file can't be opened and, where its text alone doesn't say, what to do. */

@@ -122,7 +122,7 @@ export class SqliteDatabase extends SqliteFile {
       for (const name of this.#changedCounters) {
         if (!counters.has(name)) this.#counters.delete(name);
       }
-      if (this.database.isTransaction) this.database.exec("ROLLBACK");
+      this.rollBack();
       if (jobs.length > 1) return false;
       jobs[0]?.failed(this.problemOf(error));
       return true;

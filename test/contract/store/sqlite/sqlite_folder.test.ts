@@ -252,3 +252,31 @@ test("in a store of an earlier version, those that are waiting are found", async
   ]);
   await store.close();
 });
+
+test("a file whose schema can't be read says which one it is", async () => {
+  const database = new DatabaseSync(join(folder, "sluice.db"));
+  database.exec("CREATE TABLE migration (other TEXT)");
+  database.close();
+  const problem = await problemOf(open());
+  expect(problem.code).toBe(ProblemCode.Unavailable);
+  expect(problem.message).toBe(
+    `Cannot open the store in ${folder}: no such column: version`,
+  );
+});
+
+test("a write that fails is told why, although it can't be rolled back either", async () => {
+  const exec = DatabaseSync.prototype.exec;
+  const store = await open();
+  DatabaseSync.prototype.exec = function (sql) {
+    if (sql === "COMMIT") throw new Error("database or disk is full");
+    if (sql === "ROLLBACK") throw new Error("cannot rollback");
+    return exec.call(this, sql);
+  };
+  try {
+    const problem = await problemOf(store.membership.acquire(1, "a", 60_000));
+    expect(problem.message).toContain("database or disk is full");
+  } finally {
+    DatabaseSync.prototype.exec = exec;
+  }
+  await store.close();
+});
