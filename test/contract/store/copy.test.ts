@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
+import { createClient } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { shardOf } from "../../../src/actors/actor_ids.ts";
 import { copyStore } from "../../../src/service/stores/copy.ts";
@@ -12,6 +13,7 @@ import { openSource, openTarget } from "../../../src/store/open_dump.ts";
 import type { StoreSource, StoreTarget } from "../../../src/store/dump.ts";
 import { VersionTooOld } from "../../../src/store/port.ts";
 import type { Store } from "../../../src/store/port.ts";
+import { SHARD_KEY } from "../../../src/store/redis/keys.ts";
 import { openRedisStore } from "../../../src/store/redis/store.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/store.ts";
 import { type RedisCluster, startRedisCluster } from "../../support/redis_cluster.ts";
@@ -349,6 +351,22 @@ describe("a copy is refused", () => {
     expect((await copy(openSource(from), openTarget(to))).hasGoneOn).toBe(false);
     expect(await dumpAt(to)).toEqual(await dumpAt(from));
   });
+});
+
+test("an answer that can't be read is left out of a copy", async () => {
+  const from = PLACES.redis();
+  const before = (await filled(SOME, from)).filter((one) => one.includes('"answer"')).length;
+  expect(before).toBeGreaterThan(0);
+  const client = createClient({ url: redis.url });
+  await client.connect();
+  const prefix = new URL(from).searchParams.get("prefix") ?? "";
+  for (const key of await client.keys(`*${prefix}*}:${SHARD_KEY.answer}*`)) {
+    await client.set(key, '{"fingerprint"', { expiration: "KEEPTTL" });
+  }
+  await client.close();
+  const to = PLACES.sqlite();
+  await copy(openSource(from), openTarget(to));
+  expect((await dumpAt(to)).filter((one) => one.includes('"answer"'))).toEqual([]);
 });
 
 describe("a backup", () => {

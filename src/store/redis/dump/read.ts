@@ -4,6 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { defined } from "../../../base/defined.ts";
+import { isJsonObject } from "../../../base/json.ts";
+import { parseOrUndefined } from "../../../base/json_text.ts";
 import { BLOB_PIECE, partSlices, type SourceFacts, type StoreRecord } from "../../dump.ts";
 import { blobRecords, readDeliveries, readManifests, readShards } from "../../dump_common.ts";
 import type { QueuedEvent } from "../../event_port.ts";
@@ -248,8 +250,10 @@ async function* readAnswer(
 ): AsyncGenerator<StoreRecord> {
   const key = base + SHARD_KEY.answer + name;
   const text = await link.send(key, ["GET", key]);
-  if (typeof text !== "string") return;
-  const { fingerprint, answer, expiresAt, version } = JSON.parse(text) as Answer;
+  const found = typeof text === "string" ? parseOrUndefined(text) : undefined;
+  // One that can't be read answers no repeat: nothing is lost with it.
+  if (!isJsonObject(found)) return;
+  const { fingerprint, answer, expiresAt, version } = found as unknown as Answer;
   yield { type: "answer", key: name, fingerprint, answer, expiresAt, ...defined({ version }) };
 }
 
