@@ -38,12 +38,16 @@ export class ReplyChannels {
     };
     const listenToMessage = (message: string) => listen(JSON.parse(message) as Answers);
     await link.subscribe(channel, listenToMessage);
+    const unsubscribe = () => {
+      if (!isClosed()) link.unsubscribe(channel, listenToMessage).catch(() => {});
+    };
+    if (signal.aborted) return unsubscribe();
     const here = this.#listeners.get(replica) ?? new Set();
     this.#listeners.set(replica, here.add(listen));
     signal.addEventListener("abort", () => {
       here.delete(listen);
       if (here.size === 0 && this.#listeners.get(replica) === here) this.#listeners.delete(replica);
-      if (!isClosed()) link.unsubscribe(channel, listenToMessage).catch(() => {});
+      unsubscribe();
     }, { once: true });
   }
 }
