@@ -55,8 +55,18 @@ export class KnownObjects {
     return true;
   }
 
+  /** Keeps what a patch has made of an object, unless that is gone: its answer may come after the end of the object. */
+  keepPatched(facts: ObjectFacts): void {
+    if (this.#isKnown(facts)) this.keep(facts);
+  }
+
+  #isKnown(facts: ObjectFacts): boolean {
+    return this.#facts.get(keyOfFacts(facts))?.uid === facts.uid;
+  }
+
   /** What the object asks for has been taken over. */
   takeOver(facts: ObjectFacts, run: RunNote): void {
+    if (!this.#isKnown(facts)) return;
     const spec = switchText(facts);
     this.#takenOver.set(facts.uid, spec);
     this.keep({ ...facts, run: { ...run, spec, version: "" } });

@@ -360,7 +360,7 @@ export class WorkflowObjects {
    */
   async #patch(facts: ObjectFacts, patch: JsonObject[]): Promise<boolean> {
     const { isDone, object } = await this.#calls.patch(facts, patch);
-    if (isDone) this.#known.keep(this.#known.read(object));
+    if (isDone) this.#known.keepPatched(this.#known.read(object));
     // Somebody may have edited it; the edit is carried out.
     else if (object?.metadata.uid === facts.uid) await this.#see(object);
     return isDone;
