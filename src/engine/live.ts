@@ -113,6 +113,8 @@ export interface GroupMemory {
   memberCount: number;
   /** How many of them are done. */
   doneCount: number;
+  /** All that it began at first has been looked at; noted only where a step has hooks. */
+  hasSettled: boolean;
   /** Of all nodes inside a Steps or DAG node: pods that are pending or running. */
   activePods: number;
   /** Pods, Steps and DAG nodes that are pending or running. */
@@ -177,6 +179,7 @@ export function memoryOf(node: NodeRecord): GroupMemory {
     members: undefined,
     memberCount: 0,
     doneCount: 0,
+    hasSettled: false,
     activePods: 0,
     activeChildren: 0,
     unsuccessful: 0,

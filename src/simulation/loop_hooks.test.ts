@@ -68,3 +68,29 @@ templates:
     expect(Object.values(nodes).find((node) => node.name === name)?.phase).toBe("Succeeded");
   }
 });
+
+test("a group that ends as soon as it has begun is never running for its hooks", () => {
+  const hook = (root: string, phase: string) =>
+    `{ template: work, expression: '${root}.a.status == "${phase}"' }`;
+  const hooks = (root: string) =>
+    `hooks: { begun: ${hook(root, "Running")}, ended: ${hook(root, "Succeeded")} }`;
+  const bodies = [
+    `dag: { tasks: [{ name: a, template: work, withItems: [1, 2], when: "{{item}} > 5", ${
+      hooks("tasks")
+    } }] }`,
+    `dag: { tasks: [{ name: a, template: inner, withItems: [1, 2], ${hooks("tasks")} }] }`,
+    `dag: { tasks: [{ name: a, template: inner, ${hooks("tasks")} }] }`,
+    `steps: [[{ name: a, template: inner, ${hooks("steps")} }]]`,
+  ];
+  for (const body of bodies) {
+    const spec = `
+entrypoint: main
+templates:
+  - { name: main, ${body} }
+  - { name: inner, steps: [[{ name: b, template: work, when: "1 == 2" }]] }
+  - { name: work, container: { image: x } }`;
+    const nodes = Object.values(simulateWorkflow(spec, 20).view("w").status?.nodes ?? {});
+    const names = nodes.map(({ name }) => name).filter((name) => name.includes("hooks"));
+    expect(names).toEqual([expect.stringMatching(/a\.hooks\.ended$/)]);
+  }
+});

@@ -12,7 +12,7 @@ import { waitAgain } from "../scope/dag_plan.ts";
 import { isTrue, joinScopes, mayPassLater, scopeOf } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
-import { LIVE, memoryOf } from "../live.ts";
+import { LIVE, membersOf, memoryOf } from "../live.ts";
 import { noteBrokenHook, noteFailure, wake } from "../runtime.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
@@ -84,9 +84,29 @@ function isDone(turn: Turn, node: NodeRecord): boolean {
   const step = stepOf(turn, node);
   if (step === undefined || !hasHooks(step)) return isFulfilled(node);
   if (isPassedOver(turn, node)) return true;
+  if (isJustBegun(node)) {
+    wake(turn.state.runtime, node);
+    return false;
+  }
   const areHooksDone = runHooks(turn, node, step);
   if (!areHooksDone || !isFulfilled(node)) return false;
   return isExitDone(turn, node, step);
+}
+
+/**
+ * Tells whether what a group began first is still to be looked at. All of that may end at once, and then nobody has seen the
+ * group run.
+ */
+function isJustBegun(node: NodeRecord): boolean {
+  const { group } = node[LIVE];
+  if (group === undefined || group.hasSettled || hasEnded(node)) return false;
+  if (isAnyWoken(node)) return true;
+  group.hasSettled = true;
+  return false;
+}
+
+function isAnyWoken(node: NodeRecord): boolean {
+  return membersOf(node).some((member) => member[LIVE].isQueued || isAnyWoken(member));
 }
 
 /** Tells whether a step did not run because of its `when`. Its hooks do not run either. */
