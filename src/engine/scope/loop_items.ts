@@ -7,7 +7,14 @@ import { checkLoop, LimitExceeded } from "../limits.ts";
 import type { Turn } from "../turn.ts";
 import { replaceTags, type Scope, scopeOf } from "./expressions.ts";
 import { formatInteger, widestOf } from "./print_integer.ts";
-import { exactJson, isPlainMap, parseExactJson, parseJson, sortedJson } from "./raw_json.ts";
+import {
+  isPlainMap,
+  parseExactJson,
+  parseJson,
+  partText,
+  sortedJson,
+  withSortedMembers,
+} from "./raw_json.ts";
 import { STEPS_MUST_EXIST } from "./resolve_arguments.ts";
 
 /** Most elements of one loop. */
@@ -48,7 +55,8 @@ export function loopItems(turn: Turn, step: StepLike, scope: Scope): Json[] {
   );
   return asNodeFailure(() => {
     const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
-    if (items !== undefined) return items;
+    // A manifest has no order of members; a JSON text of `withParam` keeps its own.
+    if (items !== undefined) return items.map(withSortedMembers);
     if (param !== undefined && param !== "") {
       return withParamItems(turn, param);
     }
@@ -129,16 +137,12 @@ function tooMany(count: number): NodeFailure {
 /** The variables `item` and `item.<key>` of a loop element. All of them are texts. */
 export function itemScope(item: Json): Scope {
   const values: Record<string, Json> = {
-    item: isPlainMap(item) ? sortedJson(item) : itemText(item),
+    item: typeof item === "string" ? item : sortedJson(item),
   };
   if (isPlainMap(item)) {
-    for (const [key, value] of Object.entries(item)) values[`item.${key}`] = itemText(value);
+    for (const [key, part] of Object.entries(item)) values[`item.${key}`] = partText(part);
   }
   return scopeOf(values);
-}
-
-function itemText(item: Json): string {
-  return typeof item === "string" ? item : exactJson(item);
 }
 
 /** Throws failures as {@link NodeFailure}: their texts are shown as they are, without a word about references. */

@@ -5,7 +5,7 @@
 import { flatText, inOnePiece } from "../../base/flat_text.ts";
 import type { Json } from "../../base/json.ts";
 import type { TemplateRef } from "../../spec/manifest.ts";
-import { exactJson, isPlainMap } from "./raw_json.ts";
+import { exactJson, isPlainMap, partText } from "./raw_json.ts";
 
 const encoder = new TextEncoder();
 
@@ -101,7 +101,7 @@ function describeItem(item: Json): string {
 }
 
 function printElement(item: Json): string {
-  return typeof item === "string" ? escaped(item) : exactJson(item);
+  return typeof item === "string" ? escaped(item) : partText(item);
 }
 
 /** What stands between the quotation marks of a JSON text. */

@@ -70,20 +70,42 @@ export function isPlainMap(item: Json): item is { [key: string]: Json } {
 
 /** Compact JSON, with members and numbers as they were written. */
 export function exactJson(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(exactJson).join(",")}]`;
-  if (isPlainMap(value)) return jsonMap(value, Object.keys(value));
-  return typeof value === "object" && value !== null
-    ? value["rawJSON"] as string
-    : compactJson(value);
+  return writeJson(value, compactJson);
+}
+
+/** @param write writes texts, and what JavaScript writes as it was written */
+function writeJson(value: Json, write: (value: Json) => string): string {
+  if (Array.isArray(value)) return `[${value.map((one) => writeJson(one, write)).join(",")}]`;
+  if (isPlainMap(value)) return jsonMap(value, Object.keys(value), write);
+  return typeof value === "object" && value !== null ? value["rawJSON"] as string : write(value);
+}
+
+/** A part of a loop's item: a text as it is, or JSON in which `<`, `>` and `&` are not escaped. */
+export function partText(part: Json): string {
+  return typeof part === "string" ? part : writeJson(part, JSON.stringify);
+}
+
+/** The same value, with the members of all maps sorted. */
+export function withSortedMembers(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withSortedMembers);
+  if (!isPlainMap(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  return Object.fromEntries(members.map(([key, part]) => [key, withSortedMembers(part)]));
 }
 
 /** The same, with the members of the value itself, but not those of its parts, sorted. */
 export function sortedJson(value: Json): string {
-  return isPlainMap(value) ? jsonMap(value, Object.keys(value).sort()) : exactJson(value);
+  return isPlainMap(value)
+    ? jsonMap(value, Object.keys(value).sort(), compactJson)
+    : exactJson(value);
 }
 
-function jsonMap(value: { [key: string]: Json }, keys: readonly string[]): string {
-  const members = keys.map((key) => `${compactJson(key)}:${exactJson(value[key] ?? null)}`);
+function jsonMap(
+  value: { [key: string]: Json },
+  keys: readonly string[],
+  write: (value: Json) => string,
+): string {
+  const members = keys.map((key) => `${write(key)}:${writeJson(value[key] ?? null, write)}`);
   return `{${members.join(",")}}`;
 }
 
