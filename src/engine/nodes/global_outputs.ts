@@ -22,32 +22,41 @@ export function globalsOf(outputs: Outputs): Required<Pick<Outputs, "parameters"
 
 /** Publishes the outputs of a node that have a global name. */
 export function publishGlobals(turn: Turn, node: NodeRecord, outputs: Outputs): void {
-  const { parameters, artifacts } = globalsOf(outputs);
-  for (const parameter of parameters) {
-    if (!mayWrite(turn, node, `p/${parameter.name}`)) continue;
-    const known = turn.state.header.outputs?.parameters ?? [];
-    setOutputs(turn, { parameters: replaced(known, parameter) });
-  }
-  for (const artifact of artifacts) {
-    if (!mayWrite(turn, node, `a/${artifact.name}`)) continue;
-    const known = turn.state.header.outputs?.artifacts ?? [];
-    setOutputs(turn, { artifacts: replaced(known, artifact) });
-  }
-}
-
-function mayWrite(turn: Turn, node: NodeRecord, key: string): boolean {
+  const found = globalsOf(outputs);
+  const parameters = found.parameters.filter(({ name }) => mayWrite(turn, node, `p/${name}`));
+  const artifacts = found.artifacts.filter(({ name }) => mayWrite(turn, node, `a/${name}`));
+  if (parameters.length === 0 && artifacts.length === 0) return;
   const { header } = turn.state;
-  if ((header.outputWriters?.[key] ?? -1) > node.order) return false;
-  header.outputWriters = { ...header.outputWriters, [key]: node.order };
-  return true;
-}
-
-function setOutputs(turn: Turn, patch: Outputs): void {
-  turn.state.header.outputs = { ...turn.state.header.outputs, ...patch };
+  header.outputs = withGlobals(header.outputs, { parameters, artifacts });
   markHeader(turn);
 }
 
-/** A list of published outputs with one more. */
-export function replaced<T extends { name: string }>(list: readonly T[], item: T): T[] {
-  return [...list.filter(({ name }) => name !== item.name), item];
+function mayWrite(turn: Turn, node: NodeRecord, key: string): boolean {
+  // Changed in place: a loop may publish thousands.
+  const writers = turn.state.header.outputWriters ??= {};
+  if ((writers[key] ?? -1) > node.order) return false;
+  writers[key] = node.order;
+  return true;
+}
+
+/** Published outputs with further ones, which take the places of others of their names. What is shown elsewhere stays as it is. */
+export function withGlobals(
+  known: Outputs = {},
+  { parameters, artifacts }: ReturnType<typeof globalsOf>,
+): Outputs {
+  return {
+    ...known,
+    ...(parameters.length === 0 ? {} : { parameters: replaced(known.parameters, parameters) }),
+    ...(artifacts.length === 0 ? {} : { artifacts: replaced(known.artifacts, artifacts) }),
+  };
+}
+
+function replaced<T extends { name: string }>(known: readonly T[] = [], items: readonly T[]): T[] {
+  // The last one of a name counts, and stands last.
+  const byName = new Map<string, T>();
+  for (const item of items) {
+    byName.delete(item.name);
+    byName.set(item.name, item);
+  }
+  return [...known.filter(({ name }) => !byName.has(name)), ...byName.values()];
 }

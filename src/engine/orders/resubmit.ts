@@ -2,7 +2,7 @@
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
-import { globalsOf, replaced } from "../nodes/global_outputs.ts";
+import { globalsOf, withGlobals } from "../nodes/global_outputs.ts";
 import { parseParameters, withParameters } from "./parameters.ts";
 import { nodeId } from "../scope/names.ts";
 import { rfc3339 } from "../scope/time_text.ts";
@@ -123,13 +123,12 @@ export function withResults(
 
 /** What the nodes that are not repeated have published for the whole workflow: the others may read it. */
 function publishedBy(nodes: NodeStatus[]): Outputs | undefined {
-  const found: Outputs = {};
-  for (const { phase, outputs = {} } of nodes) {
-    if (phase !== "Skipped") continue;
-    const { parameters, artifacts } = globalsOf(outputs);
-    for (const one of parameters) found.parameters = replaced(found.parameters ?? [], one);
-    for (const one of artifacts) found.artifacts = replaced(found.artifacts ?? [], one);
-  }
+  const kept = nodes.filter(({ phase }) => phase === "Skipped");
+  const globals = kept.map(({ outputs = {} }) => globalsOf(outputs));
+  const found = withGlobals({}, {
+    parameters: globals.flatMap(({ parameters }) => parameters),
+    artifacts: globals.flatMap(({ artifacts }) => artifacts),
+  });
   return Object.keys(found).length === 0 ? undefined : found;
 }
 
