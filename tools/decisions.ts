@@ -462,6 +462,12 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/store/describe_query.ts: changes between pages make it neither skip nor repeat what stays",
   },
   {
+    place: "Creation of a workflow with a `status`, such as one that was read from another server",
+    reference: "Kept: one that says that it has ended never runs",
+    sluice: "Ignored: the workflow begins anew. An import takes over what has ended",
+    shown: `${HTTP_TESTS}: a new workflow begins anew, whatever status its manifest has`,
+  },
+  {
     place: "Unknown members of a body",
     reference: "Ignored",
     sluice: "Ignored; refused when `createOptions.fieldValidation` is `Strict`",

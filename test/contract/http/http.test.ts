@@ -208,6 +208,20 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     await lenient.body?.cancel();
   });
 
+  test("a new workflow begins anew, whatever status its manifest has", async () => {
+    const manifest = {
+      metadata: { name: "again" },
+      spec: SPEC,
+      status: { phase: "Succeeded", finishedAt: "2026-01-01T00:00:00Z", nodes: {} },
+    };
+    const created = await send("/api/v1/workflows/status", post({ workflow: manifest }));
+    expect(created.status).toBe(200);
+    await created.body?.cancel();
+    const { status } = await (await send("/api/v1/workflows/status/again")).json();
+    expect(status.phase).not.toBe("Succeeded");
+    expect(status.finishedAt).toBeNull();
+  });
+
   test("a watch shows what is there, then each change once", async () => {
     await send(
       "/api/v1/workflows/watch",
