@@ -6,10 +6,11 @@ import { ClientError } from "../client/transport.ts";
 import type { UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests } from "../spec/lint.ts";
+import { lintWarnings } from "../spec/lint_warnings.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
 import { expandFolders, metadataOf, objectsIn, readSource, unknownFieldText } from "./manifests.ts";
-import { print } from "./output.ts";
+import { print, say } from "./output.ts";
 import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
 
 export interface LintOptions {
@@ -83,6 +84,9 @@ export async function lintFiles(
       }
     }
   }
+  for (const { file, object } of chosen) {
+    for (const text of warningsOf(object)) say(`${file}: warning: in ${label(object)}: ${text}`);
+  }
   report(faults, options.output ?? "pretty");
   return faults.size === 0 ? 0 : 1;
 }
@@ -102,6 +106,16 @@ function report(faults: ReadonlyMap<string, string[]>, format: "pretty" | "simpl
 function label(object: JsonObject): string {
   const { name, generateName } = metadataOf(object);
   return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
+}
+
+/** What is valid but has no effect. Unreadable manifests are left to the verdict. */
+function warningsOf(object: JsonObject): string[] {
+  try {
+    return lintWarnings(decodeAny({ kind: "Workflow", ...object }));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return [];
+  }
 }
 
 /** Members that the schema does not know. Unreadable manifests are left to the verdict. */

@@ -45,6 +45,34 @@ spec:
     ]);
   });
 
+  it("warns of what is written in vain", () => {
+    const results = lint(`
+kind: CronWorkflow
+metadata: {name: c}
+spec:
+  schedules: ["* * * * *"]
+  workflowSpec:
+    entrypoint: a
+    templates: [{name: a, suspend: {}, activeDeadlineSeconds: 60}]
+---
+kind: WorkflowEventBinding
+metadata: {name: b}
+spec:
+  event: {selector: 'metadata["x-kind"] == "push"'}
+  submit:
+    workflowTemplateRef: {name: t}
+    arguments: {parameters: [{name: p, valueFrom: {event: 'metadata["X-Kind"]'}}]}
+`);
+    expect(results.flatMap(lintLines)).toEqual([]);
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([
+      expect.stringContaining(
+        "spec.workflowSpec.templates[0].activeDeadlineSeconds has no effect on a suspend template",
+      ),
+      expect.stringContaining("spec.event.selector: metadata"),
+      expect.stringContaining("spec.submit.arguments.parameters.p.valueFrom.event: metadata"),
+    ]);
+  });
+
   it("lets values be missing that a submission brings", () => {
     expect(lines(`
 kind: Workflow

@@ -5,6 +5,7 @@
 import { Problem } from "../base/problem.ts";
 import { DecodeError } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny, type Kind } from "./schema/decode_manifest.ts";
+import { lintWarnings } from "./lint_warnings.ts";
 import type { WorkflowTemplate } from "./manifest.ts";
 import type { ValidationContext } from "./validation/validate.ts";
 import { validateAny } from "./validation/any.ts";
@@ -18,7 +19,7 @@ export interface LintResult {
   name: string;
   /** Empty if the manifest is valid. */
   errors: string[];
-  /** Unknown members, which are otherwise dropped silently. */
+  /** Unknown members inside steps, which are otherwise dropped silently, and what has no effect. */
   warnings: string[];
   /** The manifest as it was understood; absent if it could not be read. */
   manifest?: AnyManifest;
@@ -71,7 +72,7 @@ function read(value: unknown, index: number): LintResult {
       kind: manifest.kind,
       name: name || generateName || `object #${index + 1}`,
       errors: unknown.length === 0 ? [] : [`strict decoding error: ${unknown.join(", ")}`],
-      warnings,
+      warnings: [...warnings, ...lintWarnings(manifest)],
       manifest,
     };
   } catch (error) {

@@ -399,6 +399,21 @@ describe("lint", () => {
       out: "✔ no linting errors found!\n",
     });
   });
+
+  test("warns of what has no effect, which is no fault", async () => {
+    const spec = `entrypoint: a, templates: [{name: a, activeDeadlineSeconds: 5, suspend: {}}]`;
+    await writeFile(
+      join(folder, "vain.yml"),
+      `{kind: Workflow, metadata: {name: v}, spec: {${spec}}}`,
+    );
+    for (const offline of [[], ["--offline"]]) {
+      const { out, err, status } = await sluice("lint", ...offline, "vain.yml");
+      expect({ out, status }).toEqual({ out: "✔ no linting errors found!\n", status: 0 });
+      expect(err).toContain(
+        'vain.yml: warning: in "v" (Workflow): spec.templates[0].activeDeadlineSeconds has no effect',
+      );
+    }
+  });
 });
 
 test.each([
