@@ -167,6 +167,33 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/memoized_resubmit.test.ts: the exit handler of a task that could not begin is left out with it",
   },
   {
+    subject: "`AllFailed` and `AnySucceeded` of a loop with hooks",
+    reference: "Hooks count as elements",
+    choice: "better",
+    sluice: "Only the elements count",
+    why: "The condition is about what the loop did; a hook only watches",
+    shown:
+      "src/simulation/loop_hooks.test.ts: what a dependency asks of all elements of a loop is not asked of its hooks",
+  },
+  {
+    subject: "Exit handlers of a loop in a DAG whose `when` is malformed, and which ends the DAG",
+    reference: "Don't run if the DAG ends in the same round",
+    choice: "better",
+    sluice: "Run",
+    why: "Clean-up must not depend on how much else goes on",
+    shown:
+      "src/simulation/loop_hooks.test.ts: exit handlers of a loop run although nothing in it could",
+  },
+  {
+    subject: "JSONPath filter with a word without quotes: `@.name == abc`",
+    reference: "Selects nothing, whatever the name is",
+    choice: "better",
+    sluice: "An error that shows the filter",
+    why: "The quotes were forgotten; nobody would notice",
+    shown:
+      "src/expr/jsonpath/jsonpath.test.ts: a filter that compares with a word without quotes is refused",
+  },
+  {
     subject: "Memoized resubmit: results of the former run",
     reference:
       "Lost for a loop of which some elements run again; global outputs of steps are known to tags, but not shown",

@@ -94,3 +94,37 @@ templates:
     expect(names).toEqual([expect.stringMatching(/a\.hooks\.ended$/)]);
   }
 });
+
+test("what a dependency asks of all elements of a loop is not asked of its hooks", () => {
+  const rules = [{ node: "a\\(", outcome: "Failed" }] as const;
+  const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: work, withItems: [1, 2], hooks: { begun: { template: work, expression: 'tasks.a.status == "Running"' } } }
+        - { name: all, template: work, depends: a.AllFailed }
+        - { name: any, template: work, depends: a.AnySucceeded }
+  - { name: work, container: { image: x } }`;
+  const { nodes = {} } = simulateWorkflow(spec, 20, { rules }).view("w").status ?? {};
+  const phases = Object.values(nodes).map(({ name, phase }) => `${name} ${phase}`);
+  expect(phases).toContain("w.a.hooks.begun Succeeded");
+  expect(phases).toContain("w.all Succeeded");
+  expect(phases).toContain("w.any Omitted");
+});
+
+test("exit handlers of a loop run although nothing in it could", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: work, withItems: [1], when: "{{item}} > > 5", hooks: { exit: { template: work } } }
+        - { name: b, template: work, depends: a }
+  - { name: work, container: { image: x } }`;
+  const { nodes = {} } = simulateWorkflow(spec, 20).view("w").status ?? {};
+  const names = Object.values(nodes).map(({ name }) => name).filter((name) => /onExit$/.test(name));
+  expect(names.sort()).toEqual(["w.a(0:1).onExit", "w.a.onExit"]);
+});

@@ -106,3 +106,9 @@ test("any path gives a value or a Fault, within the budget", () => {
     "budget exceeded",
   );
 });
+
+test("a filter that compares with a word without quotes is refused", () => {
+  for (const filter of ["@.title == Moby", "@.title =~ Mo", "Moby"]) {
+    expect(() => query(`$.store.book[?(${filter})]`)).toThrow(`invalid format '${filter}'`);
+  }
+});
