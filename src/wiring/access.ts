@@ -18,9 +18,13 @@ import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
 import { ownAccess } from "../platform/own_access.ts";
+import { Seldom } from "../platform/seldom.ts";
 import { watchFile } from "../platform/watched_file.ts";
 import { readSetting } from "./setting.ts";
 import type { ServerContext } from "./context.ts";
+
+/** Longest wait for a review, ms. An event takes two, one after the other, and is answered in less than ten seconds. */
+const REVIEW_MS = 4_000;
 
 export interface Access {
   gatekeeper: Gatekeeper;
@@ -36,7 +40,7 @@ export async function openAccess(context: ServerContext): Promise<Access> {
   const config = { ...context.config, ...ownAccess(context.config) };
   const server = config.authMode.includes("server");
   const rules = accessRules(config, log);
-  const reviews = await clusterReviews(config);
+  const reviews = await clusterReviews(config, log);
   const authenticators = createAuthenticators(config, rules, reviews, log);
   const byRules = callersByRules(server, authenticators.length > 0, rules, config.apiGroup);
   return {
@@ -55,16 +59,35 @@ function accessRules({ accessFile, apiGroup }: Config, log: Logger): () => Acces
 }
 
 /** How the cluster is asked about tokens and rights; undefined where it is not. */
-async function clusterReviews(config: Config): Promise<KubernetesTokensOptions | undefined> {
+async function clusterReviews(
+  config: Config,
+  log: Logger,
+): Promise<KubernetesTokensOptions | undefined> {
   if (!config.authMode.includes("client") || config.executor !== "kubernetes") return undefined;
   const client = new KubeClient(await loadKubeConfig(process.env));
+  const seldom = new Seldom(systemClock);
   return {
     async post(path, body) {
       try {
-        return await client.call({ method: "POST", path, body });
+        const signal = AbortSignal.timeout(REVIEW_MS);
+        return await client.call({ method: "POST", path, body, signal });
       } catch (cause) {
-        if (!(cause instanceof KubeError && cause.isTransient)) throw cause;
-        throw unavailable(`The cluster can't tell who may do what now: ${cause.message}`);
+        if (!(cause instanceof KubeError)) throw cause;
+        if (cause.isTransient) {
+          throw unavailable(`The cluster can't tell who may do what now: ${cause.message}`);
+        }
+        if (cause.status !== 403) throw cause;
+        if (seldom.ask(path) !== undefined) {
+          log.warn(
+            { reason: cause.message },
+            "the cluster does not let the server ask for reviews",
+          );
+        }
+        throw unavailable(
+          `This server can't ask the cluster who may do what: its service account lacks the right to create ${
+            path.split("/").at(-1)
+          }`,
+        );
       }
     },
     now: systemClock.now,
