@@ -16,6 +16,9 @@ import type { KubeConfig } from "./kube_config.ts";
 /** What etcd, and the API server's client of it, say of an object that is too large for them: told as a fault of the server. */
 const TOO_LARGE = /request is too large|message larger than max/;
 
+/** Refusals that pass: a quota is full, or is new and not counted yet; an API server has just started. */
+const PASSING_REFUSAL = /exceeded quota|status unknown for quota|not yet ready to handle request/i;
+
 /** An answer of the API server that isn't what was asked for. */
 export class KubeError extends Error {
   /** HTTP status; 0 when there was no answer. */
@@ -38,13 +41,13 @@ export class KubeError extends Error {
   }
 
   /**
-   * True when the same call may succeed later: no answer, too many requests, a server's fault, a quota, a token of ours that
-   * has run out and will be renewed.
+   * True when the same call may succeed later: no answer, too many requests, a server's fault, a refusal that passes, a token
+   * of ours that has run out and will be renewed.
    */
   get isTransient(): boolean {
     if (this.status >= 500) return !this.isTooLarge;
     return this.status === 0 || this.status === 401 || this.status === 429 ||
-      (this.status === 403 && /exceeded quota/i.test(this.message)) ||
+      (this.status === 403 && PASSING_REFUSAL.test(this.message)) ||
       (this.status === 409 && this.reason === "Conflict");
   }
 }
