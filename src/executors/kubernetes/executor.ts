@@ -97,7 +97,7 @@ export class KubernetesExecutor implements Executor {
     }
     this.#options = options;
     this.#turns = new FairLimiter(options.maxCreating ?? 21);
-    const { client, clock, namespaces, instance, labelPrefix, log } = options;
+    const { client, clock, namespaces, instance, labelPrefix } = options;
     this.#claims = new KubernetesClaims(client, instance, labelPrefix);
     this.#metrics = createPodMetrics(options.metrics, () => this.#running.size);
     this.#creator = new PodCreator({ ...options, metrics: this.#metrics }, this.#claims);
@@ -108,7 +108,7 @@ export class KubernetesExecutor implements Executor {
       labelSelector: `${INSTANCE_LABEL}=${instance}`,
       labelPrefix,
       onPod: (pod, isGone) => this.#onPod(pod, isGone),
-      onTrouble: (error) => log.warn({ err: error }, "pods can't be watched"),
+      onTrouble: (error, namespace) => this.#onWatchTrouble(error, namespace),
     });
     this.#ends = new PodEnds(options, (task) => this.#watch.find(task), this.#stop.signal);
   }
@@ -205,6 +205,16 @@ export class KubernetesExecutor implements Executor {
       return this.#settle(entry, { phase: "Error", message: "pod deleted" });
     }
     void this.#createAgain(entry);
+  }
+
+  /** Says at the steps whose pods the cluster does not let be watched why nothing happens. */
+  #onWatchTrouble(error: unknown, namespace: string | undefined): void {
+    this.#options.log.warn({ err: error }, "pods can't be watched");
+    if (isPassing(error)) return;
+    for (const entry of this.#running.values()) {
+      if (namespace !== undefined && entry.task.namespace !== namespace) continue;
+      entry.pend(`pods can't be watched: ${errorText(error)}`);
+    }
   }
 
   /** For a pod that was deleted before it began. Nothing has been done yet, so the task gets another one. */

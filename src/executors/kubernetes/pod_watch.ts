@@ -41,8 +41,8 @@ export interface PodWatchOptions {
   labelPrefix: string;
   /** Hears every state of every pod; `isGone` when it was deleted. */
   onPod(pod: Pod, isGone: boolean): void;
-  /** Hears of each attempt to reach the API server that failed. */
-  onTrouble(error: unknown): void;
+  /** Hears of each attempt to watch the pods of a namespace, or of all, that failed. */
+  onTrouble(error: unknown, namespace: string | undefined): void;
 }
 
 export class PodWatch {
@@ -108,7 +108,7 @@ export class PodWatch {
         listed: (_keys, version, uids) => Promise.resolve(this.#forget(before, version, uids)),
       },
       onTrouble: (error) => {
-        onTrouble(error);
+        onTrouble(error, namespace);
         // The pods of the other namespaces must not wait for one that the server may not list.
         if (!isPassing(error)) onListed();
       },

@@ -51,7 +51,12 @@ export class RunningTask {
       return;
     }
     const message = pendingMessage(pod);
-    if (message === undefined || message === this.#pending) return;
+    if (message !== undefined) this.pend(message);
+  }
+
+  /** Reports why no main container runs yet, if none does, and the reason is new. */
+  pend(message: string): void {
+    if (this.#isStarted || message === this.#pending) return;
     this.#pending = message;
     this.report({ type: "task-pending", task: this.task.id, message });
   }

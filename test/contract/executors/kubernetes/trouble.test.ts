@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { ProblemCode } from "../../../../src/base/problem.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
-import { KubeClient, type KubeRequest } from "../../../../src/kubernetes/kube_client.ts";
+import { KubeClient, KubeError, type KubeRequest } from "../../../../src/kubernetes/kube_client.ts";
 import { memoryKey } from "../../../../src/executors/kubernetes/task_report.ts";
 import type { TaskMemory } from "../../../../src/executors/kubernetes/task_report.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -208,6 +208,29 @@ test("pods are ended and removed, although those of another namespace may not be
   await open.clean([task.id]);
   api.forbid([]);
   await open.close();
+});
+
+/** A client that may do everything but list pods. */
+class Blind extends KubeClient {
+  override call<Answer = JsonObject>(request: KubeRequest): Promise<Answer> {
+    if (request.query?.["limit"] === undefined) return super.call<Answer>(request);
+    return Promise.reject(new KubeError(403, "Forbidden", 'cannot list resource "pods"'));
+  }
+}
+
+test("a step whose pod the server may not watch says so", async () => {
+  const blind = openExecutor(deployment.memory, new Blind(client.config));
+  const task = { ...taskSpec("unseen", shell("true")), namespace: "default" };
+  const reports = collectReports();
+  await blind.start(task, reports.report);
+  await vi.waitFor(() =>
+    expect(reports.facts).toContainEqual({
+      type: "task-pending",
+      task: task.id,
+      message: 'pods can\'t be watched: cannot list resource "pods"',
+    })
+  );
+  await blind.close();
 });
 
 test("a log that the cluster does not give is told with the reason, not as a fault of the server", async () => {
