@@ -51,6 +51,14 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
       },
     },
   },
+  "images of a registry": {
+    values: {
+      image: { repository: "[fd00::1]:5000/team/sluice", tag: "0.1.0-rc.1" },
+      redis: {
+        image: { repository: "Registry.example:5000/a/b", tag: `7.4@sha256:${"0".repeat(64)}` },
+      },
+    },
+  },
   "no bounds of resources": { values: { resources: null, redis: { resources: null } } },
   "ingress with TLS": {
     values: { ingress: { enabled: true, className: "nginx", host: "x.example", tlsSecret: "tls" } },
@@ -435,6 +443,11 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ["a label that is no text", { podLabels: { a: 1 } }, /podLabels/],
     ["a variable that can't be one", { env: { "A B": "c" } }, /env/],
     ["a share that is none", { podDisruptionBudget: { maxUnavailable: "x" } }, /maxUnavailable/],
+    ["more than all", { podDisruptionBudget: { maxUnavailable: "150%" } }, /maxUnavailable/],
+    ["an image with its tag", { image: { repository: "registry.example/sluice:1" } }, /repository/],
+    ["a tag that is none", { image: { tag: "team/1" } }, /\/image\/tag/],
+    ["a Redis without a tag", { redis: { image: { tag: "" } } }, /\/redis\/image\/tag/],
+    ["an account that can't be one", { serviceAccount: { name: "Bad_Name" } }, /serviceAccount/],
     ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
   ])("refuses %s with one clear line", (_name, values, message) => {
     expect(() => template(values)).toThrow(message);
