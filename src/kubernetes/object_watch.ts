@@ -101,18 +101,22 @@ export async function followObjects(
 ): Promise<void> {
   const { clock, onTrouble, onListed, watchesPerList = WATCHES_PER_LIST } = options;
   for (let failures = 0; !signal.aborted;) {
+    let began = Infinity;
+    const isShort = () => clock.monotonic() - began < SHORT_WATCH_MS;
     try {
       let version = await listObjects(options, signal);
       onListed?.();
-      failures = 0;
       for (let watch = 0; watch < watchesPerList && !signal.aborted; watch++) {
-        const began = clock.monotonic();
+        began = clock.monotonic();
         version = await followOnce(options, version, signal);
         // A proxy that ends watches at once must not be asked as fast as it answers.
-        if (clock.monotonic() - began < SHORT_WATCH_MS) await clock.sleep(SHORT_WATCH_MS, signal);
+        if (isShort()) await clock.sleep(SHORT_WATCH_MS, signal);
+        else failures = 0;
       }
     } catch (error) {
       if (signal.aborted) return;
+      // A list alone is no success: whoever may list and not watch would list without a pause.
+      if (!isShort()) failures = 0;
       // An old version is no trouble: the list begins anew.
       const isExpired = error instanceof KubeError && error.status === 410;
       if (!isExpired) onTrouble(error);
