@@ -3,8 +3,8 @@
  * `deno task e2e:cluster [--only STEP,…] [--event-seconds N] [--pods N] [--from COMMIT] [--transcript FILE]`: everything
  * that only a real cluster shows, in one run. It covers the contracts of the executor and of objects, `helm install` and
  * `helm test`, latencies, asynchronous jobs, many pods while replicas are killed, events while replicas go and an upgrade
- * rolls, `sluice doctor`, an upgrade from an earlier commit and back, the tutorial as it is written, and what is left after
- * `helm uninstall`. `cluster.ts` says how it finds or starts a cluster. It needs helm, k6 (or Go to build them),
+ * rolls, autoscaling, `sluice doctor`, an upgrade from an earlier commit and back, the tutorial as it is written, and what
+ * is left after `helm uninstall`. `cluster.ts` says how it finds or starts a cluster. It needs helm, k6 (or Go to build them),
  * kubectl for the tutorial, redis-server and a static busybox. It exits with status 1 if a check fails.
  */
 import { spawnSync } from "node:child_process";
@@ -14,6 +14,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { asyncJobs } from "./async_jobs.ts";
+import { autoscalingOn } from "./autoscaling.ts";
 import { type Cluster, openCluster, run } from "./cluster.ts";
 import { doctorFindsRights } from "./doctor.ts";
 import { eventsWhileReplicasGo } from "./events.ts";
@@ -36,6 +37,7 @@ const STEPS = [
   "jobs",
   "pods",
   "events",
+  "autoscaling",
   "values",
   "doctor",
   "upgrade",
@@ -212,6 +214,7 @@ async function main(): Promise<void> {
           seconds: Number(options["event-seconds"]),
         }, transcript),
     );
+    await step("autoscaling", "autoscaling turned on", () => autoscalingOn(release, client));
     await step("values", "files and settings by values", () => filesByValues(release, client));
     await step("doctor", "`sluice doctor`", () => doctorFindsRights(release, client));
     await transcript.step("`sluice delete --all`, `helm uninstall`", () => uninstall(release));
