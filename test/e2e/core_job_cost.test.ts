@@ -20,8 +20,11 @@ const CALLS = 3;
 const ARGUMENTS = 75;
 /** Bytes of these arguments, which grow a little with the names. */
 const BYTES = 8_700;
-/** Commands that the scripts run: one of them reads the version of all manifests, which is not asked for by itself. */
-const COMMANDS = 34;
+/**
+ * Commands that the scripts run: one of them reads the version of all manifests, which is not asked for by itself; one in each
+ * call notes its version, so that those of other shards are higher whatever the clock of Redis does.
+ */
+const COMMANDS = 37;
 
 const cleanUp: (() => unknown)[] = [];
 
@@ -143,10 +146,11 @@ test("a watch costs a job one short read for each commit, and no message", async
   const calls = lines.slice(before);
   const countOf = (...words: string[]) =>
     calls.filter((line) => words.every((word) => line.includes(`"${word}"`))).length;
+  const questions = calls.filter((line) => /"GET" "[^"]*epochs"/.test(line)).length;
   expect(countOf("PUBLISH")).toBe(0);
   // Once a second it makes sure. Each line begins with its time.
   const seconds = parseFloat(calls.at(-1) ?? "") - parseFloat(calls[0] ?? "");
   expect(countOf("HGET", "epoch")).toBeLessThanOrEqual(seconds + 2);
   expect(countOf("XREAD")).toBeLessThanOrEqual((CALLS + 2) * JOBS);
-  expect(countOf("GET")).toBeLessThanOrEqual((CALLS + 2) * JOBS);
+  expect(questions).toBeLessThanOrEqual((CALLS + 2) * JOBS);
 }, 60_000);

@@ -42,6 +42,11 @@ export const FEED_BYTES = 20 << 20;
 /** The share of that which old changes may take. */
 export const OLD_SHARE = 0.25;
 
+/** Key of the clock of versions; "" on a cluster, which has none. */
+export function clockKey({ link, keys }: Pick<RedisContext, "link" | "keys">): string {
+  return link.isOneServer ? keys.clock : "";
+}
+
 /** Length of one shard's feed. */
 export function feedLengthOf(total: number, shards: number): number {
   return Math.max(8, Math.ceil(total / shards));

@@ -5,7 +5,7 @@
  *   {s12}         one shard: its lease, mailbox, actors, outbox, timers, answers, indexes and change feed
  *   {manifests}   all manifests and their change feed
  *   {events}      the event queue and the delivery records
- *   {cluster}     number of shards, live replicas, whether an epoch has changed
+ *   {cluster}     number of shards, live replicas, whether an epoch has changed, the clock of versions
  *   {b0} … {b15}  blobs
  *
  * A script gets the base (everything up to the tag's colon) and adds the names below.
@@ -129,6 +129,8 @@ export interface RedisKeys {
   replicas: string;
   /** A text that differs after each change of a shard's epoch; on one server only. */
   epochs: string;
+  /** The highest version that was given, or a little more; on one server only. */
+  clock: string;
   /** Channels whose messages say that there is something in a shard's mailbox, in the feed, or in the event queue. */
   mailChannel(shard: number): string;
   feedChannel: string;
@@ -148,6 +150,7 @@ export function redisKeys(prefix: string): RedisKeys {
     shardCount: `${base("cluster")}shards`,
     replicas: `${base("cluster")}replicas`,
     epochs: `${base("cluster")}epochs`,
+    clock: `${base("cluster")}clock`,
     mailChannel: (shard) => `${prefix}mail:${shard}`,
     feedChannel: `${prefix}feed`,
     eventChannel: `${prefix}events`,

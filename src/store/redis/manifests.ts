@@ -13,7 +13,7 @@ import {
 } from "../manifest_list.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
 import { encodeChange, NO_CHANGE } from "./feed/change.ts";
-import type { RedisContext } from "./context.ts";
+import { clockKey, type RedisContext } from "./context.ts";
 import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";
 import { textsOf } from "./replies.ts";
@@ -142,6 +142,7 @@ export class RedisManifests implements ManifestStore {
       encodeChange({ put: { m: text }, drop: [] }),
       keys.feedChannel,
       String(feedLength),
+      clockKey(this.#context),
     ]);
     const [outcome, version = ""] = textsOf(reply);
     if (outcome === "ok") return { version };
@@ -159,6 +160,7 @@ export class RedisManifests implements ManifestStore {
       encodeChange(NO_CHANGE),
       keys.feedChannel,
       String(feedLength),
+      clockKey(this.#context),
     ]);
     return typeof removed === "string" ? manifestOf(kind, place, removed) : undefined;
   };

@@ -32,8 +32,8 @@ end
 
 /**
  * Lua: versions and the change feed under a base. A version is the server's time in microseconds, but always higher than
- * the last one under the same base. As long as the server's clock does not go back, versions grow with commits over all
- * its bases.
+ * the last one under the same base, and than all that the clock of versions knows: so they grow with commits over all bases
+ * of a server, also when its time goes back. A cluster has no such clock, since its keys lie on several servers.
  */
 const FEED = `
 -- Whole numbers are formatted much faster, but they may have 32 bits only.
@@ -48,6 +48,28 @@ local time = redis.call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local function version_after(last)
   return math.max(micros, tonumber(last or '0') + 1)
+end
+
+-- What the clock of versions shows; nothing at all if writes are refused, since then no version is given either.
+local shown = 0
+local function show(clock, version)
+  shown = version
+  return redis.pcall('SET', clock, number(version), 'GET')
+end
+
+-- To be called before the first version, with about how many there will be. 'clock': its key, '' on a cluster.
+local function begin_versions(clock, count)
+  if clock == '' then return end
+  local last = show(clock, micros + count)
+  last = type(last) == 'string' and tonumber(last) or 0
+  if last < micros then return end
+  micros = last + 1
+  show(clock, micros + count)
+end
+
+-- To be called with the highest version that was given.
+local function end_versions(clock, version)
+  if clock ~= '' and version > shown then show(clock, version) end
 end
 
 -- Notes up to where a feed was trimmed.
@@ -85,7 +107,8 @@ end
  * ARGV  1 channel of the feed
  *       2 what the message about the changes says: who made them, '' if the caller wants to hear it too. Somebody who does not is
  *         one of those who listen; if there are no others, there is no message
- *       3 length of the feed, its bytes, roughly, layout of the store, and base of the manifests, with spaces between them
+ *       3 length of the feed, its bytes, roughly, layout of the store, base of the manifests, and key of the clock of versions,
+ *         '' on a cluster, with spaces between them
  *       then for each commit
  *       1 base of its shard
  *       2 how many arguments follow the list
@@ -116,8 +139,9 @@ end
 export const COMMIT = defineScript(`
 ${FEED}
 local call, arguments, concat = redis.call, ARGV, table.concat
-local max_length, max_bytes, layout, manifests = string.match(arguments[3], '^(%d+) (%d+) (%d+) (.*)$')
+local max_length, max_bytes, layout, manifests, clock = string.match(arguments[3], '^(%d+) (%d+) (%d+) (.*) (.*)$')
 max_length, max_bytes = tonumber(max_length), tonumber(max_bytes)
+begin_versions(clock, #arguments)
 
 -- Version of all manifests; asked for once in a call.
 local manifests_now
@@ -612,6 +636,7 @@ while arguments[at] do
   replies[#replies + 1] = reply
   at = at + 4 + arguments[at + 1]
 end
+end_versions(clock, newest)
 -- Each message wakes a process, which costs it more than the question costs here. All is written by now, so nothing may fail.
 local function has_others()
   local heard = redis.pcall('PUBSUB', 'NUMSUB', arguments[1])
@@ -756,14 +781,16 @@ return redis.call('HMGET', KEYS[1], 'shards', 'layout')
 `);
 
 /**
- * Announces a replica.
+ * Announces a replica. The clock of versions goes on: an older program gives versions that it does not show.
  *
  * KEYS  1 sorted set of replicas
- * ARGV  1 replica, 2 term in milliseconds
+ * ARGV  1 replica, 2 term in milliseconds, 3 key of the clock of versions, '' on a cluster
  * Returns  the time, then the names of the live replicas
  */
 export const HEARTBEAT = defineScript(`
 ${NOW}
+${FEED}
+if ARGV[3] ~= '' and tonumber(redis.call('GET', ARGV[3]) or '0') < micros then show(ARGV[3], micros) end
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time - 3600000)
 redis.call('ZADD', KEYS[1], time + ARGV[2], ARGV[1])
@@ -800,7 +827,8 @@ return #ARGV - 1
  *
  * KEYS  1 base of the manifests
  * ARGV  1 kind, 2 place (namespace, zero, name), 3 expected version ('' = must not exist, '*' = whatever is there),
- *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed
+ *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed,
+ *       9 key of the clock of versions, '' on a cluster
  * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
  */
 export const PUT_MANIFEST = defineScript(`
@@ -814,7 +842,9 @@ elseif ARGV[3] ~= '*' then
   if not before then return {'missing'} end
   if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
 end
+begin_versions(ARGV[9], 1)
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+end_versions(ARGV[9], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
 redis.call('HSET', records, ARGV[2], number(version) .. ' ' .. ARGV[4])
 redis.call('ZADD', base .. '${MANIFEST_KEY.order}' .. ARGV[1], 0, ARGV[2])
@@ -828,7 +858,7 @@ return {'ok', number(version)}
  *
  * KEYS  1 base of the manifests
  * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 encoded change, 6 channel of the feed,
- *       7 length of the feed
+ *       7 length of the feed, 8 key of the clock of versions, '' on a cluster
  * Returns  what was stored (version, space, record), or nil if nothing was removed
  */
 export const REMOVE_MANIFEST = defineScript(`
@@ -838,7 +868,9 @@ local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])
 if not before then return false end
 if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
+begin_versions(ARGV[8], 1)
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+end_versions(ARGV[8], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
 redis.call('HDEL', records, ARGV[2])
 redis.call('ZREM', base .. '${MANIFEST_KEY.order}' .. ARGV[1], ARGV[2])
@@ -851,6 +883,7 @@ return before
  * Empties a mailbox and makes all versions so far too old. Used by `clear`, which removes the other keys itself.
  *
  * KEYS  1 base of a shard or of the manifests
+ * ARGV  1 key of the clock of versions, '' on a cluster
  * Returns  1
  */
 export const RESET_FEED = defineScript(`
@@ -859,8 +892,10 @@ local base = KEYS[1]
 if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
   redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MAXLEN', 0)
 end
-local version = number(version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version')))
-redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', version, 'floor', version)
+begin_versions(ARGV[1], 1)
+local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
+end_versions(ARGV[1], version)
+redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version), 'floor', number(version))
 redis.call('HDEL', base .. '${SHARD_KEY.meta}', 'mark')
 return 1
 `);

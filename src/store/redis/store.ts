@@ -9,6 +9,7 @@ import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore } from "../blob_port.ts";
 import type { Membership, Store } from "../port.ts";
 import {
+  clockKey,
   DEFAULT_SHARDS,
   FEED_BYTES,
   forEachShard,
@@ -169,8 +170,8 @@ async function clear(context: RedisContext): Promise<void> {
     ...Array.from({ length: shards }, (_, shard) => keys.shard(shard)),
     keys.manifests,
   ];
-  await Promise.all(bases.map((base) => link.run(RESET_FEED, base, [])));
-  const kept = new Set([keys.shardCount, keys.replicas]);
+  await Promise.all(bases.map((base) => link.run(RESET_FEED, base, [clockKey(context)])));
+  const kept = new Set([keys.shardCount, keys.replicas, keys.clock]);
   for (const base of bases) for (const name of ["meta", "mail"]) kept.add(base + name);
   for await (const found of link.scan(keys.all)) {
     const gone = found.filter((key) => !kept.has(key));
@@ -191,8 +192,8 @@ function createMembership(
     },
     shardCount,
     async heartbeat(replica, ttlMs) {
-      const term = String(Math.ceil(ttlMs));
-      const [time, ...names] = listOf(await link.run(HEARTBEAT, keys.replicas, [replica, term]));
+      const args = [replica, String(Math.ceil(ttlMs)), clockKey(context)];
+      const [time, ...names] = listOf(await link.run(HEARTBEAT, keys.replicas, args));
       return { replicas: names.map(String).sort(), now: Number(time) };
     },
     async leave(replica) {

@@ -12,7 +12,7 @@ import { ManifestsChanged } from "../../manifest_port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
 import { type CommitArgs, encodeCommit } from "./commit_args.ts";
-import { FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
+import { clockKey, FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
 import { BEGIN_SESSION, COMMIT } from "../scripts.ts";
@@ -157,13 +157,12 @@ export class CommitWriter {
   }
 
   async #readBounds(): Promise<string> {
-    const { feedLength, shardCount, terms } = this.#context;
+    const { feedLength, shardCount, terms, keys } = this.#context;
     const shards = await shardCount();
     const { layout } = await terms();
     const bytes = Math.ceil(FEED_BYTES / shards);
-    return [feedLengthOf(feedLength, shards), bytes, layout, this.#context.keys.manifests].join(
-      " ",
-    );
+    const length = feedLengthOf(feedLength, shards);
+    return [length, bytes, layout, keys.manifests, clockKey(this.#context)].join(" ");
   }
 }
 

@@ -1,0 +1,92 @@
+/** Versions and watches after the clock of Redis has gone back. A store cannot tell a clock that was ahead from one that is right. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Store } from "../../../../src/store/port.ts";
+import { redisKeys, SHARD_KEY } from "../../../../src/store/redis/keys.ts";
+import { openRedisStore } from "../../../../src/store/redis/store.ts";
+import { parseRedisUrl } from "../../../../src/store/redis/url.ts";
+import { ManifestKind } from "../../../../src/spec/manifest.ts";
+import { ask } from "../../../support/redis_cluster.ts";
+import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
+import { acquired, changeOf, collect, commitOf, LONG_MS } from "../store_setting.ts";
+
+/** So far the clock was ahead, in microseconds. */
+const AHEAD = 3_600_000_000;
+
+let redis: RedisServer;
+let store: Store;
+/** Of both shards. */
+let epochs: number[];
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(async () => {
+  await redis.stop();
+});
+beforeEach(async () => {
+  await ask(redis.url, ["FLUSHALL"]);
+  store = await openRedisStore({ url: redis.url });
+  await store.membership.shardCount(2);
+  epochs = [await acquired(store, 0), await acquired(store, 1)];
+  return () => store.close();
+});
+
+/** @returns the version of the change */
+async function write(shard: number, id: string): Promise<string> {
+  const actors = [changeOf(id, { create: true, put: { h: "1" } })];
+  const { versions } = await store.shards.commit(commitOf(shard, epochs[shard] ?? 0, { actors }));
+  return versions[id] ?? "";
+}
+
+/** The next changes after a version, from now on by default. */
+function watched(count: number, after?: string) {
+  const stop = new AbortController();
+  return collect(store.query.watch(after, stop.signal), count, stop);
+}
+
+function keys() {
+  return redisKeys(parseRedisUrl(redis.url).prefix);
+}
+
+/** What a commit left in the first shard while the clock was ahead. */
+async function wasAhead(): Promise<void> {
+  const version = String(Date.now() * 1_000 + AHEAD);
+  await ask(redis.url, ["HSET", keys().shard(0) + SHARD_KEY.meta, "version", version]);
+}
+
+test("a watch sees the changes of all shards, and of manifests, in the order of their versions", async () => {
+  await wasAhead();
+  const seen = watched(4);
+  const first = await write(0, "wf/a/first");
+  const second = await write(1, "wf/a/second");
+  const manifest = { kind: ManifestKind.WorkflowTemplate, namespace: "a", name: "t" };
+  const put = await store.manifests.put({ ...manifest, text: "{}", labels: {} }, undefined);
+  const last = await write(1, "wf/a/last");
+  const versions = [first, second, "version" in put ? put.version : "", last];
+  expect((await seen).map(({ version }) => version)).toEqual(versions);
+  expect(versions.map(Number).sort((a, b) => a - b)).toEqual(versions.map(Number));
+});
+
+test("a watch that begins before it, or resumes afterwards, misses nothing", async () => {
+  await wasAhead();
+  const resumesAt = await write(0, "wf/a/first");
+  const begun = await store.query.version();
+  const ids = ["wf/a/second", "wf/a/third"];
+  await write(1, "wf/a/second");
+  await write(0, "wf/a/third");
+  for (const version of [resumesAt, begun]) {
+    const seen = await watched(2, version);
+    expect(seen.map(({ id }) => id)).toEqual(ids);
+  }
+});
+
+test("it may go back where nothing has changed since a list", async () => {
+  await store.membership.heartbeat("r1", LONG_MS);
+  const noted = String(Date.now() * 1_000 + AHEAD);
+  await ask(redis.url, ["SET", keys().clock, noted]);
+  const listed = await store.query.version();
+  expect(Number(listed)).toBeGreaterThanOrEqual(Number(noted));
+  await store.membership.heartbeat("r1", LONG_MS);
+  await write(1, "wf/a/one");
+  const [change] = await watched(1, listed);
+  expect(change?.id).toBe("wf/a/one");
+});
