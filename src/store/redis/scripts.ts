@@ -22,11 +22,19 @@ import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
 /** A shard that has so few actors again is small: below the 128 members that Redis keeps in its compact form. */
 const SMALL_AGAIN = 96;
 
+/** The longest term of a lease, ms: what seems to hold for longer was taken before the clock of the server went back. */
+const MAX_TERM_MS = 600_000;
+
 /** Lua: `now()` in milliseconds. */
 const NOW = `
 local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Members of a sorted set of replicas that are alive.
+local function live_at(time, replicas)
+  return redis.call('ZRANGEBYSCORE', replicas, '(' .. time, time + ${MAX_TERM_MS})
 end
 `;
 
@@ -673,7 +681,8 @@ ${NOW}
 local meta = KEYS[1] .. '${SHARD_KEY.meta}'
 local lease = redis.call('HMGET', meta, 'epoch', 'owner', 'until')
 local time = now()
-local held = lease[2] and tonumber(lease[3]) > time
+local left = lease[2] and (lease[3] or 0) - time or 0
+local held = left > 0 and left <= ${MAX_TERM_MS}
 if held and lease[2] ~= ARGV[1] then return 0 end
 local epoch = tonumber(lease[1] or '0') + 1
 redis.call('HDEL', meta, 'session')
@@ -794,7 +803,7 @@ if ARGV[3] ~= '' and tonumber(redis.call('GET', ARGV[3]) or '0') < micros then s
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time - 3600000)
 redis.call('ZADD', KEYS[1], time + ARGV[2], ARGV[1])
-return {time, unpack(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. time, '+inf'))}
+return {time, unpack(live_at(time, KEYS[1]))}
 `);
 
 /**
@@ -805,7 +814,7 @@ return {time, unpack(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. time, '+inf'))}
  */
 export const REPLICAS = defineScript(`
 ${NOW}
-return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now(), '+inf')
+return live_at(now(), KEYS[1])
 `);
 
 /**

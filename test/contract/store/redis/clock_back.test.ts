@@ -90,3 +90,17 @@ test("it may go back where nothing has changed since a list", async () => {
   const [change] = await watched(1, listed);
   expect(change?.id).toBe("wf/a/one");
 });
+
+test("a replica that died before it holds nothing until the clock has caught up", async () => {
+  const until = String(Date.now() + AHEAD / 1_000);
+  const { replicas, shard } = keys();
+  await ask(redis.url, ["ZADD", replicas, until, "dead"]);
+  await ask(redis.url, ["HSET", shard(1) + SHARD_KEY.meta, "owner", "dead", "until", until]);
+  const { membership } = store;
+  expect((await membership.heartbeat("r2", LONG_MS)).replicas).toEqual(["r2"]);
+  expect(await membership.replicas()).toEqual(["r2"]);
+  expect(await membership.acquire(1, "r2", LONG_MS)).toMatchObject({ shard: 1 });
+  // The longest term that there may be.
+  await membership.acquire(1, "r2", 600_000);
+  expect(await membership.acquire(1, "r3", LONG_MS)).toBeUndefined();
+});
