@@ -3,7 +3,7 @@ import type { Caller } from "../../auth/port.ts";
 import { errorText } from "../../base/error_text.ts";
 import { invalid } from "../../base/problem.ts";
 import type { LogLine } from "../../executors/port.ts";
-import { matchesLabels, parseLabelSelector } from "../../expr/selectors/label_selector.ts";
+import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { compileRegex } from "../../expr/values/regex.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import { nextTurn } from "../../platform/clock.ts";
@@ -57,9 +57,9 @@ export async function workflowLogs(
   const isFound = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");
   await requireAccess(caller, { verb: "get", group: "", resource: "pods/log", namespace });
-  const podLabels = { [`${deps.settings.naming.labelPrefix}workflow`]: name };
   const selection: PodSelection = {
-    isNone: !matchesLabels(labels, podLabels),
+    labels,
+    labelPrefix: deps.settings.naming.labelPrefix,
     podName: request.podName ?? "",
     container: request.container ?? "main",
   };

@@ -4,6 +4,7 @@ import { lastOf } from "../../base/last_of.ts";
 import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
+import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { LineSplitter } from "../../platform/line_splitter.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
@@ -12,6 +13,7 @@ import { artifactScope } from "../artifacts/artifacts.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isNotFound } from "../problem_kinds.ts";
 import { startsOf } from "../workflows/stored_workflow.ts";
+import { podLabelTest } from "./pod_labels.ts";
 
 /** A task whose lines are to be read. */
 export interface Pod {
@@ -32,8 +34,9 @@ export type ReadPod = (pod: Pod) => AsyncIterable<LogLine>;
 
 /** Which pods, and which of their containers. */
 export interface PodSelection {
-  /** The labels that a client selects are not those of the workflow's pods. */
-  isNone: boolean;
+  /** What their labels must be. */
+  labels: readonly LabelTerm[];
+  labelPrefix: string;
   /** "" = all. */
   podName: string;
   container: string;
@@ -49,18 +52,19 @@ export function podsOf(
 }
 
 function* podSteps(
-  { metadata, status }: Workflow,
+  workflow: Workflow,
   stored: StoredActor,
   selection: PodSelection,
 ): Steps<Pod[]> {
-  const { namespace = "", name = "", uid } = metadata;
+  const { metadata: { namespace = "", name = "", uid }, status } = workflow;
+  const isSelected = podLabelTest(workflow, selection.labels, selection.labelPrefix);
   const pods: Pod[] = [];
-  const nodes = selection.isNone ? [] : Object.values(status?.nodes ?? {});
-  for (const [at, node] of nodes.entries()) {
+  for (const [at, node] of Object.values(status?.nodes ?? {}).entries()) {
     if (at % STEP_SIZE === STEP_SIZE - 1) yield;
     if (!hasLog(node)) continue;
     const own = podNameOf(name, node);
     if (selection.podName !== "" && selection.podName !== own) continue;
+    if (!isSelected(node)) continue;
     pods.push({
       id: `${uid}/${node.id}/${startsOf(stored, node.id)}`,
       podName: own,
