@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../platform/clock.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { LogFollower } from "./follower.ts";
 import type { Pod } from "./pods.ts";
@@ -14,9 +15,10 @@ test("for a client that does not read, little is read ahead, however long the li
     async *read() {
       for (; read < 200; read++) yield { at: 0, text: "x".repeat(1_000_000) };
     },
+    async *readPast() {},
     signal: stop.signal,
   });
-  const pod: Pod = { id: "p", podName: "p", namespace: "a", archived: undefined };
+  const pod: Pod = { id: "p", podName: "p", namespace: "a", isOver: false, archived: undefined };
   const lines = follower.lines([pod])[Symbol.asyncIterator]();
   await lines.next();
   await new Promise((done) => setTimeout(done, 20));
@@ -25,4 +27,42 @@ test("for a client that does not read, little is read ahead, however long the li
   while ((await lines.next()).done !== true) got++;
   expect(got).toBe(200);
   stop.abort();
+});
+
+test("what was written before comes in the order of time: first what is over, then what runs", async () => {
+  const written: Record<string, number[]> = {
+    over: [1, 5],
+    broken: [],
+    left: [2, 7],
+    right: [3, 6],
+  };
+  const warned: string[] = [];
+  const deps = {
+    watches: { async *follow() {} },
+    clock: systemClock,
+    log: { warn: ({ pod }: { pod: string }) => warned.push(pod) },
+  } as unknown as ServiceDeps;
+  const read = async function* ({ id }: Pod) {
+    if (id === "broken") throw new Error("gone");
+    for (const at of written[id] ?? []) yield { at, text: `${id} ${at}` };
+  };
+  const follower = new LogFollower(deps, {
+    workflow: { namespace: "a", name: "w" },
+    after: "1",
+    laterPods: () => Promise.resolve([]),
+    read,
+    readPast: read,
+    signal: new AbortController().signal,
+  });
+  const pods = ["left", "broken", "right", "over"].map((id): Pod => ({
+    id,
+    podName: id,
+    namespace: "a",
+    isOver: id === "over" || id === "broken",
+    archived: undefined,
+  }));
+  const got: string[] = [];
+  for await (const { line } of follower.lines(pods)) got.push(line.text);
+  expect(got).toEqual(["over 1", "over 5", "left 2", "right 3", "right 6", "left 7"]);
+  expect(warned).toEqual(["broken"]);
 });

@@ -1,11 +1,15 @@
 /** Lines as they come, also of pods that begin later, until the workflow has ended or is gone. */
+import type { LogLine } from "../../executors/port.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { mergeByTime } from "./merge.ts";
 import type { Pod, PodLine, ReadPod } from "./pods.ts";
 
 /** How much may wait for a slow client: characters, and so many for each line. */
 const MAX_WAITING = 2 ** 17;
 const LINE_WEIGHT = 100;
+/** How long the first lines of several pods wait for each other, so that they come in the order of time. */
+const GATHER_MS = 100;
 
 export interface FollowRequest {
   workflow: { namespace: string; name: string };
@@ -13,7 +17,10 @@ export interface FollowRequest {
   after: string;
   /** The pods of the workflow after a change. */
   laterPods: (workflow: Workflow) => Promise<Pod[]>;
+  /** Reads a pod until it ends. */
   read: ReadPod;
+  /** Reads what a pod has written. */
+  readPast: ReadPod;
   signal: AbortSignal;
 }
 
@@ -37,9 +44,15 @@ export class LogFollower {
     this.#signal = AbortSignal.any([request.signal, this.#stop.signal]);
   }
 
-  /** The lines of these pods and of those that begin later. To be called once. */
+  /**
+   * The lines of these pods and of those that begin later. Those of pods that are over come first, in the order of time; the
+   * others as they arrive. To be called once.
+   */
   async *lines(pods: readonly Pod[]): AsyncIterable<PodLine> {
     const { signal } = this.#request;
+    const over = pods.filter(({ isOver }) => isOver);
+    for (const { id } of over) this.#started.add(id);
+    const running = pods.length - over.length;
     this.#start(pods);
     void this.#watch();
     const wake = () => {
@@ -48,8 +61,10 @@ export class LogFollower {
     };
     signal.addEventListener("abort", wake);
     try {
+      yield* mergeByTime(over, (pod) => this.#past(pod));
+      if (running > 1) await this.#deps.clock.sleep(GATHER_MS, this.#signal);
       while (!signal.aborted) {
-        for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        for (const next of this.#waiting.splice(0).sort((a, b) => a.line.at - b.line.at)) {
           this.#weight -= weightOf(next);
           yield next;
         }
@@ -74,6 +89,14 @@ export class LogFollower {
     }
   }
 
+  async *#past(pod: Pod): AsyncIterable<LogLine> {
+    try {
+      yield* this.#request.readPast(pod);
+    } catch (error) {
+      this.#warn(pod, error);
+    }
+  }
+
   async #read(pod: Pod): Promise<void> {
     this.#active++;
     try {
@@ -88,10 +111,14 @@ export class LogFollower {
         this.#arrived.resolve();
       }
     } catch (error) {
-      this.#deps.log.warn({ pod: pod.podName, err: error }, "log of a pod can't be read");
+      this.#warn(pod, error);
     } finally {
       this.#end();
     }
+  }
+
+  #warn({ podName }: Pod, error: unknown): void {
+    this.#deps.log.warn({ pod: podName, err: error }, "log of a pod can't be read");
   }
 
   /** Starts to read pods that begin, until the workflow has ended or is gone. */

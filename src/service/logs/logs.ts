@@ -79,13 +79,14 @@ async function podLines(
   const pods = await podsOf(workflow, stored, selection);
   const isOver = (workflow.status?.finishedAt ?? null) !== null;
   const follow = request.follow === true && !isOver;
-  const read = podReader(deps, workflow, { ...request, follow, signal });
-  if (!follow) return mergeByTime(pods, read);
+  const readPast = podReader(deps, workflow, { ...request, follow: false, signal });
+  if (!follow) return mergeByTime(pods, readPast);
   const { namespace = "", name = "" } = workflow.metadata;
   return new LogFollower(deps, {
     workflow: { namespace, name },
     after: stored.version,
-    read,
+    read: podReader(deps, workflow, { ...request, follow, signal }),
+    readPast,
     signal,
     laterPods: async (changed): Promise<Pod[]> => {
       const now = await deps.workflows.find(namespace, name);

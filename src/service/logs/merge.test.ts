@@ -3,7 +3,13 @@ import type { LogLine } from "../../executors/port.ts";
 import { mergeByTime } from "./merge.ts";
 import type { Pod, PodLine } from "./pods.ts";
 
-const pod = (id: string): Pod => ({ id, podName: id, namespace: "n", archived: undefined });
+const pod = (id: string): Pod => ({
+  id,
+  podName: id,
+  namespace: "n",
+  isOver: true,
+  archived: undefined,
+});
 
 /** Pods whose lines have these times, and those whose lines nobody reads any more. */
 function sourcesOf(times: Record<string, number[]>, broken = "") {

@@ -13,7 +13,7 @@ test("hundreds of readers of many lines don't block the loop together", async ()
   const deps = { logs } as unknown as ServiceDeps;
   const { signal } = new AbortController();
   const read = podReader(deps, {} as Workflow, { follow: false, signal });
-  const pod: Pod = { id: "u/p/1", podName: "p", namespace: "a", archived: undefined };
+  const pod: Pod = { id: "u/p/1", podName: "p", namespace: "a", isOver: true, archived: undefined };
   const count = async () => {
     let lines = 0;
     for await (const _ of read(pod)) lines++;

@@ -20,6 +20,8 @@ export interface Pod {
   id: string;
   podName: string;
   namespace: string;
+  /** It writes no more lines. */
+  isOver: boolean;
   /** Where its lines were archived, and when, if they were. */
   archived: { artifact: Artifact; at: number } | undefined;
 }
@@ -69,6 +71,7 @@ function* podSteps(
       id: `${uid}/${node.id}/${startsOf(stored, node.id)}`,
       podName: own,
       namespace,
+      isOver: (node.finishedAt ?? null) !== null,
       archived: archivedLog(node, selection.container),
     });
   }
