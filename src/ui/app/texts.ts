@@ -316,6 +316,8 @@ export const TEXTS = {
     failWhat: "The step fails with this message, and the workflow decides what follows.",
     resumed: (name: string) => `“${name}” goes on.`,
     notResumed: (name: string) => `“${name}” could not be resumed.`,
+    failed: (name: string) => `“${name}” has failed.`,
+    notFailed: (name: string) => `“${name}” could not be made to fail.`,
   },
   workflow: {
     deleted: "This workflow was deleted. What you see is its last state.",

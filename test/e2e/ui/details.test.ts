@@ -274,6 +274,7 @@ describe.skipIf(missing !== undefined)(
       await ui.button("Fail it …").first().click();
       await dialog.getByLabel("Message (optional)").fill("the board said no");
       await dialog.getByRole("button", { name: "Fail it" }).click();
+      await shows("“second” has failed.");
       await head("Failed");
       await shows(/the board said no/);
       expect(await ui.page.title()).not.toBe("broken");

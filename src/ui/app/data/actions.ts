@@ -1,6 +1,7 @@
 /** Carries out what the visitor asks for, and says what became of it. */
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
 import type { Verb } from "../model/actions.ts";
+import { titleOf } from "../model/tree.ts";
 import { workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { api, troubleOf } from "./api.ts";
@@ -98,17 +99,17 @@ export interface CallbackUrl {
 /** Resolves to undefined when the server makes none, which the visitor is told. */
 export async function makeCallbackUrl(
   { namespace, name }: Ref,
-  { id, displayName }: NodeStatus,
+  node: NodeStatus,
 ): Promise<CallbackUrl | undefined> {
   try {
     const made = await api.call("WorkflowService_MakeCallbacks", {
       params: { namespace, name },
-      body: { nodeFieldSelector: `id=${id}` },
+      body: { nodeFieldSelector: `id=${node.id}` },
     });
     const [url] = made["items"] as unknown as CallbackUrl[];
     return url;
   } catch (error) {
-    notify(TEXTS.wait.noUrl(displayName ?? id), {
+    notify(TEXTS.wait.noUrl(titleOf(node)), {
       isError: true,
       details: [troubleOf(error).message],
     });
@@ -165,15 +166,26 @@ export async function actOnMany(verb: Verb, refs: readonly Ref[]) {
   });
 }
 
+/** Makes a waiting step fail. */
+export async function failStep(ref: Ref, node: NodeStatus, message: string): Promise<void> {
+  const title = titleOf(node);
+  try {
+    await call("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
+    notify(TEXTS.wait.failed(title));
+  } catch (error) {
+    notify(TEXTS.wait.notFailed(title), { isError: true, details: [troubleOf(error).message] });
+  }
+}
+
 /** Gives a waiting step its outputs, if it takes any, and lets it go on. */
 export async function answerStep(
   ref: Ref,
-  { id, displayName, name }: NodeStatus,
+  node: NodeStatus,
   values: Record<string, string>,
 ): Promise<void> {
-  const title = displayName || name;
+  const title = titleOf(node);
   const params = { namespace: ref.namespace, name: ref.name };
-  const nodeFieldSelector = `id=${id}`;
+  const nodeFieldSelector = `id=${node.id}`;
   try {
     if (Object.keys(values).length > 0) {
       const outputParameters = JSON.stringify(values);

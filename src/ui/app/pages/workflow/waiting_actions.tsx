@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
-import { act, answerStep, refOf } from "../../data/actions.ts";
+import { answerStep, failStep, refOf } from "../../data/actions.ts";
 import { useRights } from "../../data/rights.ts";
 import { mayAnswer } from "../../model/rights.ts";
 import { titleOf } from "../../model/tree.ts";
@@ -31,7 +31,7 @@ export function WaitingActions(
   const fail = async (message: string) => {
     setAsked(undefined);
     setBusy(true);
-    await act("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
+    await failStep(ref, node, message);
     setBusy(false);
     keepFocus();
   };
