@@ -306,10 +306,12 @@ export const TEXTS = {
     fail: "Fail it …",
     failNow: "Fail it",
     call: "The call that resumes it",
-    makeUrl: "Make a URL for it",
-    urlIsFor: (until: string) =>
-      `Whoever has this URL can resume this step, and do nothing else, until ${until}.`,
-    noUrl: (name: string) => `There is no URL for “${name}”.`,
+    failCall: "The call that makes it fail:",
+    makeUrls: "Make URLs that need no login",
+    urlsAreFor: (until: string) =>
+      `Until ${until}, whoever has these URLs can resume this step or make it fail, and do ` +
+      "nothing else.",
+    noUrls: (name: string) => `No URLs could be made for “${name}”.`,
     resumeTitle: (name: string) => `Resume “${name}”`,
     failTitle: (name: string) => `Fail “${name}”?`,
     supply: "The step takes these outputs from whoever resumes it:",

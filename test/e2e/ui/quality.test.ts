@@ -317,7 +317,7 @@ describe.skipIf(missing !== undefined)(`a server that asks who is there${skipped
     await page.getByRole("link", { name: "mine" }).click();
     await page.getByText("ada").waitFor();
     await page.getByText("The call that resumes it").click();
-    await page.getByText(/Authorization: Bearer \$TOKEN/).waitFor();
+    await page.getByText(/Authorization: Bearer \$TOKEN/).first().waitFor();
     expect(await page.evaluate("document.cookie")).not.toContain("authorization");
     await ui.button("Resume").click();
     await page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();

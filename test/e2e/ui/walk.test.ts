@@ -64,18 +64,41 @@ describe.skipIf(missing !== undefined)(
       await ui.submit("called", WAITS);
       await ui.open("/workflows/default/called");
       await ui.page.getByText("The call that resumes it").click();
-      const command = await ui.page.locator(".curl code").innerText();
+      const command = await ui.page.locator(".curl code").first().innerText();
       await runInShell(command);
       await head("Succeeded");
     });
 
-    test("a URL for it needs no login, and the copied call resumes the step", async () => {
+    test("the copied call supplies the outputs that the step takes; another makes it fail", async () => {
+      const parameters = [{ name: "verdict", valueFrom: { supplied: {} } }];
+      await ui.submit("answered", {
+        entrypoint: "main",
+        templates: [{ name: "main", suspend: {}, outputs: { parameters } }],
+      });
+      await ui.submit("refused", WAITS);
+      const copied = async (name: string, at: number) => {
+        await ui.open(`/workflows/default/${name}`);
+        await ui.page.getByText("The call that resumes it").click();
+        return await ui.page.locator(".curl code").nth(at).innerText();
+      };
+      await runInShell(await copied("answered", 0));
+      await head("Succeeded");
+      await ui.page.locator("[data-node=answered]").click();
+      await ui.page.getByRole("complementary").getByText("VALUE").waitFor();
+      await runInShell(await copied("refused", 1));
+      await head("Failed");
+      await shows("MESSAGE");
+    });
+
+    test("URLs for it need no login, and the copied call resumes the step", async () => {
       await ui.submit("by-url", WAITS);
       await ui.open("/workflows/default/by-url");
       await ui.page.getByText("The call that resumes it").click();
-      await ui.button("Make a URL for it").click();
-      await shows(/Whoever has this URL can resume this step, and do nothing else, until /);
-      const command = await ui.page.locator(".curl code").last().innerText();
+      await ui.button("Make URLs that need no login").click();
+      await shows(/whoever has these URLs can resume this step or make it fail/);
+      const command = await ui.page.locator(".curl code").nth(2).innerText();
+      expect(await ui.page.locator(".curl code").nth(3).innerText())
+        .toMatch(/^curl -X POST http:\S+\/callback\/stop\/\S+ -d /);
       expect(command).toMatch(/^curl -X POST http:\S+\/callback\/resume\/\S+$/);
       await runInShell(command);
       await head("Succeeded");

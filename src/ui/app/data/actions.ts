@@ -90,26 +90,27 @@ export async function planOfRetry(
   return plan as unknown as RetryPlan;
 }
 
-/** A URL that ends the wait of one step, for whoever has it. */
-export interface CallbackUrl {
+/** URLs that end the wait of one step, for whoever has them. */
+export interface CallbackUrls {
   resume: string;
+  stop: string;
   expiresAt: string;
 }
 
 /** Resolves to undefined when the server makes none, which the visitor is told. */
-export async function makeCallbackUrl(
+export async function makeCallbackUrls(
   { namespace, name }: Ref,
   node: NodeStatus,
-): Promise<CallbackUrl | undefined> {
+): Promise<CallbackUrls | undefined> {
   try {
     const made = await api.call("WorkflowService_MakeCallbacks", {
       params: { namespace, name },
       body: { nodeFieldSelector: `id=${node.id}` },
     });
-    const [url] = made["items"] as unknown as CallbackUrl[];
-    return url;
+    const [urls] = made["items"] as unknown as CallbackUrls[];
+    return urls;
   } catch (error) {
-    notify(TEXTS.wait.noUrl(titleOf(node)), {
+    notify(TEXTS.wait.noUrls(titleOf(node)), {
       isError: true,
       details: [troubleOf(error).message],
     });

@@ -101,7 +101,7 @@ test("only what the state allows can be done", () => {
 
 test("the call is safe in a shell whatever the names hold", () => {
   const step = { namespace: "n", workflow: "w", nodeId: "w-1' $(rm -rf)" };
-  const text = resumeCall(step, { server: "http://h:1/p", hasLogin: true });
+  const text = resumeCall(step, [], { server: "http://h:1/p", hasLogin: true });
   expect(text).toContain("http://h:1/p/api/v1/workflows/n/w/resume");
   expect(text).toContain('-H "Authorization: Bearer $TOKEN"');
   expect(text).toContain(`-d '{"nodeFieldSelector":"id=w-1'\\'' $(rm -rf)"}'`);

@@ -5,6 +5,7 @@ import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { answerStep, failStep, refOf } from "../../data/actions.ts";
 import { useRights } from "../../data/rights.ts";
 import { mayAnswer } from "../../model/rights.ts";
+import { type SuppliedOutput, suppliedOutputs } from "../../model/supplied_outputs.ts";
 import { titleOf } from "../../model/tree.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { keepFocus } from "../../parts/focus.ts";
@@ -52,7 +53,7 @@ export function WaitingActions(
           </button>
         </p>
       )}
-      <WaitingCall workflow={ref} node={node} isAllowed={isAllowed} />
+      <WaitingCall workflow={ref} node={node} outputs={outputs} isAllowed={isAllowed} />
       {asked === "resume" && (
         <Dialog
           title={wait.resumeTitle(titleOf(node))}
@@ -71,26 +72,6 @@ export function WaitingActions(
       )}
     </div>
   );
-}
-
-interface SuppliedOutput {
-  name: string;
-  value: string;
-  choices: string[];
-}
-
-/** The outputs that whoever resumes the step supplies. */
-function suppliedOutputs({ inputs, outputs }: NodeStatus): SuppliedOutput[] {
-  return (outputs?.parameters ?? [])
-    .filter(({ valueFrom }) => valueFrom?.supplied !== undefined)
-    .map(({ name, value }) => {
-      const input = inputs?.parameters?.find((one) => one.name === name);
-      return {
-        name,
-        value: String(value ?? input?.value ?? ""),
-        choices: (input?.enum ?? []).map(String),
-      };
-    });
 }
 
 function OutputForm(

@@ -1,12 +1,13 @@
-/** The call that resumes a waiting step, to copy into a terminal or a program. */
+/** The calls that resume a waiting step or make it fail, to copy into a terminal or a program. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeStatus } from "../../../../spec/manifest.ts";
-import { type CallbackUrl, makeCallbackUrl, type Ref } from "../../data/actions.ts";
+import { type CallbackUrls, makeCallbackUrls, type Ref } from "../../data/actions.ts";
 import { ROOT } from "../../data/root.ts";
 import { session } from "../../data/session.ts";
 import { useStore } from "../../data/use_store.ts";
-import { resumeCall, shellWord } from "../../model/curl.ts";
+import { failByUrl, failCall, resumeByUrl, resumeCall } from "../../model/curl.ts";
+import type { SuppliedOutput } from "../../model/supplied_outputs.ts";
 import { absoluteText } from "../../model/times.ts";
 import { CopyButton } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -14,19 +15,32 @@ import { TEXTS } from "../../texts.ts";
 interface WaitingCallProps {
   workflow: Ref;
   node: NodeStatus;
+  /** What whoever resumes it supplies. */
+  outputs: readonly SuppliedOutput[];
   /** The visitor may resume the step. */
   isAllowed: boolean;
 }
 
-export function WaitingCall({ workflow, node, isAllowed }: WaitingCallProps): JSX.Element {
+export function WaitingCall(
+  { workflow, node, outputs, isAllowed }: WaitingCallProps,
+): JSX.Element {
   const hasLogin = useStore(session, ({ who }) => who !== undefined);
   const step = { namespace: workflow.namespace, workflow: workflow.name, nodeId: node.id };
-  const server = { server: location.origin + ROOT.replace(/\/$/, ""), hasLogin };
+  const target = { server: location.origin + ROOT.replace(/\/$/, ""), hasLogin };
   return (
     <details class="curl">
       <summary>{TEXTS.wait.call}</summary>
-      <Command text={resumeCall(step, server)} />
-      {isAllowed && <CallbackCall key={node.id} workflow={workflow} node={node} />}
+      <Command text={resumeCall(step, outputs, target)} />
+      <p>{TEXTS.wait.failCall}</p>
+      <Command text={failCall(step, target)} />
+      {isAllowed && (
+        <CallbackCall
+          key={node.id}
+          workflow={workflow}
+          node={node}
+          outputs={outputs}
+        />
+      )}
     </details>
   );
 }
@@ -40,26 +54,29 @@ function Command({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** The same by a URL that needs no login. It is made when it is asked for. */
-function CallbackCall({ workflow, node }: Omit<WaitingCallProps, "isAllowed">): JSX.Element {
-  const [url, setUrl] = useState<CallbackUrl | undefined>(undefined);
+/** The same by URLs that need no login. They are made when they are asked for. */
+function CallbackCall(
+  { workflow, node, outputs }: Omit<WaitingCallProps, "isAllowed">,
+): JSX.Element {
+  const [urls, setUrls] = useState<CallbackUrls | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const make = async () => {
     setBusy(true);
-    setUrl(await makeCallbackUrl(workflow, node));
+    setUrls(await makeCallbackUrls(workflow, node));
     setBusy(false);
   };
-  if (url === undefined) {
+  if (urls === undefined) {
     return (
       <button type="button" disabled={isBusy} onClick={() => void make()}>
-        {TEXTS.wait.makeUrl}
+        {TEXTS.wait.makeUrls}
       </button>
     );
   }
   return (
     <>
-      <p role="status">{TEXTS.wait.urlIsFor(absoluteText(Date.parse(url.expiresAt)))}</p>
-      <Command text={`curl -X POST ${shellWord(url.resume)}`} />
+      <p role="status">{TEXTS.wait.urlsAreFor(absoluteText(Date.parse(urls.expiresAt)))}</p>
+      <Command text={resumeByUrl(urls.resume, outputs)} />
+      <Command text={failByUrl(urls.stop)} />
     </>
   );
 }
