@@ -176,6 +176,11 @@ export function withQuery(path: string, query: Record<string, string>): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }
 
+/** The path of the locks in the namespace of a lock. @param lock such as `NAMESPACE/Mutex/NAME` */
+export function locksPath(lock: string): string {
+  return withQuery("/locks", { namespace: lock.split("/")[0] ?? "" });
+}
+
 /** The path of a template's page, from the root. A template of the whole cluster has no namespace. */
 export function templatePath(namespace: string, name: string): string {
   const place = namespace === "" ? "" : `${encodeURIComponent(namespace)}/`;

@@ -271,9 +271,11 @@ export const TEXTS = {
       `Succeeded after ${span}: ${many(steps, "step", "steps")} done.`,
     failedEnd: (span: string) => `The workflow failed after ${span}.`,
     errorEnd: (span: string) => `The workflow ended with an error after ${span}.`,
-    stepFailed: (name: string) => `Step “${name}” failed.`,
-    stepExit: (name: string, code: string) => `Step “${name}” failed with exit code ${code}.`,
-    stepError: (name: string) => `Step “${name}” could not be run.`,
+    step: (name: string, group: string | undefined) =>
+      `Step “${name}”` + (group === undefined ? "" : ` in “${group}”`),
+    stepFailed: (step: string) => `${step} failed.`,
+    stepExit: (step: string, code: string) => `${step} failed with exit code ${code}.`,
+    stepError: (step: string) => `${step} could not be run.`,
     attempts: (count: number, limit: string | undefined) =>
       `It was tried ${count === 1 ? "once" : `${count} times`}` +
       (limit === undefined ? "." : `; its retry strategy allows ${limit} more after the first.`),
@@ -290,12 +292,25 @@ export const TEXTS = {
     suspendedStop: "Stopped while it is suspended: it ends when somebody resumes it.",
     pending: "It has not begun yet.",
     between: "It runs; no step is active at this moment.",
-    waitsForCall: (name: string, age: string) =>
-      `Step “${name}” has been waiting for a call for ${age}. It goes on when somebody resumes it.`,
-    waitsForTime: (name: string, age: string, rest: string) =>
-      `Step “${name}” has been waiting for ${age}. It goes on by itself in ${rest}, or when ` +
-      "somebody resumes it.",
-    waitsForLock: (name: string, lock: string) => `Step “${name}” waits for the lock ${lock}.`,
+    waitsForCall: (step: string, age: string) =>
+      `${step} has been waiting for a call for ${age}. It goes on when somebody resumes it.`,
+    waitsForTime: (step: string, age: string, rest: string) =>
+      `${step} has been waiting for ${age}. It goes on by itself in ${rest}, or when somebody ` +
+      "resumes it.",
+    waitsForLock: (step: string, lock: string, age: string) =>
+      `${step} has been waiting for the lock ${lock} for ${age}.`,
+    waitsForRetry: (step: string, rest: string) => `${step} will be tried again in ${rest}.`,
+    timeout: (limit: string) =>
+      `It fails if neither a callback nor a heartbeat comes within ${limit} (timeout).`,
+    full: (most: number) =>
+      `No further step starts for now: at most ${many(most, "step", "steps")} may run at a ` +
+      "time (parallelism of the workflow).",
+    fullStep: (name: string, most: number) =>
+      `“${name}” starts no further step for now: at most ${many(most, "step", "steps")} of it ` +
+      "may run at a time (parallelism).",
+    deadline: (rest: string) =>
+      `If it has not ended in ${rest}, the workflow is stopped and fails (activeDeadlineSeconds).`,
+    holders: "See who holds the lock",
     moreWaits: (count: number) => `${many(count, "further step waits", "further steps wait")}.`,
     runs: (names: string[], rest: number, span: string) =>
       `Running for ${span}: ${names.map((name) => `“${name}”`).join(", ")}` +

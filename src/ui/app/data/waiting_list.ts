@@ -1,8 +1,8 @@
 /** Steps that wait for a call, oldest first, as far as they were asked for. */
 import { createStore } from "@xstate/store";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { waitingSteps } from "../model/story.ts";
 import { timeOf } from "../model/times.ts";
+import { waitingSteps } from "../model/waits.ts";
 import { api, type Trouble, troubleOf } from "./api.ts";
 import { openWatch, type WorkflowChange } from "./watch.ts";
 

@@ -1,7 +1,8 @@
 /** What happened, in sentences. */
 import { describe, expect, test } from "vitest";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { causesOf, storyOf, waitingSteps, wakesAt } from "./story.ts";
+import { causesOf, storyOf } from "./story.ts";
+import { waitingSteps, wakesAt } from "./waits.ts";
 
 const START = "2026-01-01T10:00:00Z";
 const END = "2026-01-01T10:00:30Z";
@@ -159,9 +160,73 @@ describe("a wait", () => {
       id: "a",
       type: "Pod",
       phase: "Pending",
+      finishedAt: null,
       synchronizationStatus: { waiting: "n/Mutex/db" },
     }]);
-    expect(storyOf(workflow, NOW)[0]?.text).toBe("Step “a” waits for the lock n/Mutex/db.");
+    expect(storyOf(workflow, NOW)).toMatchObject([{
+      text: "Step “a” has been waiting for the lock n/Mutex/db for 2 min 5 s.",
+      lock: "n/Mutex/db",
+    }]);
+    const status = {
+      phase: "Pending",
+      message: "Waiting for n/Mutex/db lock. Lock status: 0/1",
+      synchronization: { mutex: { waiting: [{ mutex: "n/Mutex/db", holder: "n/other" }] } },
+    } as unknown as NonNullable<Workflow["status"]>;
+    expect(storyOf({ ...workflow, status }, NOW)).toMatchObject([{
+      text: "It has not begun yet.",
+      more: ["Waiting for n/Mutex/db lock. Lock status: 0/1"],
+      lock: "n/Mutex/db",
+    }]);
+  });
+
+  test("of several steps with one name says what each is part of, and what it got", () => {
+    const workflow = workflowOf("Running", [
+      { id: "w", type: "DAG", phase: "Running" },
+      ...["eu", "us"].flatMap((item): NodeInput[] => [
+        { id: item, displayName: `outer(0:${item})`, type: "Steps", phase: "Running" },
+        {
+          id: `${item}-ask`,
+          displayName: "ask",
+          boundaryID: item,
+          type: "Suspend",
+          phase: "Running",
+          inputs: { parameters: [{ name: "uuid", value: `job-${item}` }] },
+        },
+      ]),
+    ]);
+    expect(storyOf(workflow, NOW)).toMatchObject(["eu", "us"].map((item) => ({
+      text: expect.stringMatching(`^Step “ask” in “outer\\(0:${item}\\)” has been waiting`),
+      more: [`uuid: job-${item}`],
+    })));
+  });
+
+  test("for a time that a parameter gives is known, and so is the timeout of a callback", () => {
+    const workflow = workflowOf("Running", [{
+      id: "s",
+      type: "Suspend",
+      phase: "Running",
+      templateName: "t",
+      inputs: { parameters: [{ name: "pause", value: "5m" }] },
+    }], { templates: [{ name: "t", suspend: { duration: "{{inputs.parameters.pause}}" } }] });
+    expect(storyOf(workflow, NOW)[0]?.text).toContain("It goes on by itself in 2 min 55 s");
+    workflow.spec.templates = [{ name: "t", suspend: { callback: {} }, timeout: "1h" }];
+    expect(storyOf({ ...workflow }, NOW)[0]?.more).toContain(
+      "It fails if neither a callback nor a heartbeat comes within 1h (timeout).",
+    );
+  });
+
+  test("for a further attempt says when it comes", () => {
+    const workflow = workflowOf("Running", [
+      {
+        id: "w",
+        type: "Retry",
+        phase: "Running",
+        children: ["w0"],
+        message: "Backoff for 10 minutes 0 seconds",
+      },
+      { id: "w0", type: "Pod", phase: "Failed", boundaryID: "" },
+    ]);
+    expect(storyOf(workflow, NOW)[0]?.text).toBe("Step “w” will be tried again in 8 min 25 s.");
   });
 });
 
@@ -179,6 +244,29 @@ test("a run says what runs, a success how long it took, and a missing member hur
   expect(storyOf(done, NOW)[0]?.text).toBe("Succeeded after 30 s: 1 step done.");
   const bare = { metadata: {}, spec: {} } as Workflow;
   expect(storyOf(bare, NOW)[0]?.text).toBe("It has not begun yet.");
+});
+
+test("a run says what lets no further steps begin, and when its deadline comes", () => {
+  const workflow = workflowOf("Running", [
+    { id: "w", type: "Steps", phase: "Running", templateName: "t" },
+    { id: "a", type: "Pod", phase: "Running" },
+    { id: "b", type: "Pod", phase: "Running" },
+  ], {
+    parallelism: 2,
+    activeDeadlineSeconds: 300,
+    templates: [{ name: "t", parallelism: 2, steps: [] }],
+  });
+  expect(storyOf(workflow, NOW)).toMatchObject([{
+    more: [
+      "No further step starts for now: at most 2 steps may run at a time (parallelism of the workflow).",
+      "“w” starts no further step for now: at most 2 steps of it may run at a time (parallelism).",
+    ],
+  }, {
+    text:
+      "If it has not ended in 2 min 55 s, the workflow is stopped and fails (activeDeadlineSeconds).",
+  }]);
+  workflow.spec.parallelism = 3;
+  expect(storyOf({ ...workflow }, NOW)[0]?.more).toHaveLength(1);
 });
 
 test("a workflow that is stopped while it is suspended says when it ends", () => {

@@ -2,28 +2,21 @@
  * What happened to a workflow, as sentences: for a failure the step and the rule that made it fatal, for a wait who must call,
  * for a run what runs now.
  */
-import type { NodeStatus, Template, Workflow } from "../../../spec/manifest.ts";
+import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
-import { lookOfNode, lookOfWorkflow, phaseOf } from "./phases.ts";
-import { durationText, manifestDuration, spanOf, spanText, timeOf } from "./times.ts";
+import { lookOfWorkflow, phaseOf } from "./phases.ts";
+import {
+  GROUPS,
+  known,
+  leaves,
+  MOST,
+  type Sentence,
+  stepWords,
+  templateOf,
+} from "./story_parts.ts";
+import { durationText, spanOf, spanText, timeOf } from "./times.ts";
 import { nodesOf, titleOf } from "./tree.ts";
-
-export interface Sentence {
-  kind: "failure" | "wait" | "running" | "done" | "note";
-  text: string;
-  /** The step that it is about. */
-  node?: NodeStatus;
-  /** Further lines: the message of a step, the rule that applied. */
-  more: string[];
-  /** The end of the step's log says more. */
-  hasLog?: true;
-  /** Somebody has to call. */
-  isCall?: true;
-}
-
-/** Most failures and waits that are told one by one. */
-export const MOST = 5;
-const GROUPS: ReadonlySet<string> = new Set(["Steps", "StepGroup", "DAG", "TaskGroup", "Retry"]);
+import { activeSteps, fullPlaces, lockOfWorkflow, waits } from "./waits.ts";
 
 /** The sentences about a workflow, the most important first. */
 export function storyOf(workflow: Workflow, now: number): Sentence[] {
@@ -38,27 +31,31 @@ export function storyOf(workflow: Workflow, now: number): Sentence[] {
   }
   const running = runs(workflow, now);
   if (running !== undefined) sentences.push(running);
-  const lock = workflow.status?.message;
-  if (sentences.length === 0) {
-    const text = look === "Pending" ? TEXTS.story.pending : TEXTS.story.between;
-    sentences.push({ kind: "note", text, more: lock ? [lock] : [] });
-  }
-  return sentences;
+  if (sentences.length === 0) sentences.push(quiet(workflow));
+  return [...sentences, ...deadline(workflow, now)];
 }
 
-/** What was found out about a workflow: the story is told again every second, and large workflows take a while to read. */
-function known<Found>(find: (workflow: Workflow) => Found): (workflow: Workflow) => Found {
-  const found = new WeakMap<Workflow, Found>();
-  return (workflow) => {
-    let one = found.get(workflow);
-    if (one === undefined) found.set(workflow, one = find(workflow));
-    return one;
+/** Nothing waits or runs. */
+function quiet(workflow: Workflow): Sentence {
+  const { message } = workflow.status ?? {};
+  const isPending = phaseOf(workflow) === "Pending";
+  const lock = lockOfWorkflow(workflow);
+  return {
+    kind: "note",
+    text: isPending ? TEXTS.story.pending : TEXTS.story.between,
+    more: [...(message ? [message] : []), ...fullPlaces(workflow)],
+    ...(lock !== undefined && { lock }),
   };
 }
 
-const leaves = known((workflow): readonly NodeStatus[] =>
-  Object.values(nodesOf(workflow)).filter(({ type }) => !GROUPS.has(type))
-);
+function deadline({ spec, status }: Workflow, now: number): Sentence[] {
+  const limit = spec.activeDeadlineSeconds ??
+    status?.storedWorkflowTemplateSpec?.activeDeadlineSeconds;
+  const start = timeOf(status?.startedAt);
+  if (limit === undefined || start === undefined || spec.shutdown) return [];
+  const rest = durationText(Math.max(0, start + Number(limit) * 1_000 - now));
+  return [{ kind: "note", text: TEXTS.story.deadline(rest), more: [] }];
+}
 
 function succeeded(workflow: Workflow, now: number): Sentence {
   const steps = leaves(workflow).filter(({ phase }) => phase === "Succeeded").length;
@@ -123,13 +120,13 @@ export const causesOf: (workflow: Workflow) => readonly NodeStatus[] = known((wo
 function failure(workflow: Workflow, node: NodeStatus): Sentence {
   const { story } = TEXTS;
   const retry = retryOf(workflow, node);
-  const name = titleOf(retry ?? node);
+  const step = stepWords(workflow, retry ?? node);
   const code = node.outputs?.exitCode;
   const text = node.phase === "Error"
-    ? story.stepError(name)
+    ? story.stepError(step)
     : code !== undefined && code !== "0"
-    ? story.stepExit(name, code)
-    : story.stepFailed(name);
+    ? story.stepExit(step, code)
+    : story.stepFailed(step);
   const message = node.message ?? "";
   const isRepeat = code !== undefined && new RegExp(`exit code ${code}\\)?$`).test(message);
   const attempts = retry?.children?.length ?? 0;
@@ -150,19 +147,6 @@ function retryOf(workflow: Workflow, node: NodeStatus): NodeStatus | undefined {
   return Object.values(nodesOf(workflow)).find(({ type, children }) =>
     type === "Retry" && children?.includes(node.id)
   );
-}
-
-function templateOf(
-  { spec, status }: Workflow,
-  node: NodeStatus | undefined,
-): Template | undefined {
-  if (node === undefined) return undefined;
-  const all = [
-    ...(spec.templates ?? []),
-    ...(status?.storedWorkflowTemplateSpec?.templates ?? []),
-    ...Object.values(status?.storedTemplates ?? {}),
-  ];
-  return all.find(({ name }) => name === (node.templateName ?? node.templateRef?.template));
 }
 
 function limitOf(workflow: Workflow, retry: NodeStatus | undefined): string | undefined {
@@ -190,66 +174,19 @@ function failuresSoFar(workflow: Workflow): Sentence[] {
   });
 }
 
-const COUNTING = new Intl.Collator("en", { numeric: true });
-
-/** Suspend steps that wait for a call, oldest first; those of a loop that began together in its order. */
-export const waitingSteps: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) =>
-  leaves(workflow).filter((node) => lookOfNode(node) === "Waiting")
-    .sort((a, b) =>
-      (timeOf(a.startedAt) ?? 0) - (timeOf(b.startedAt) ?? 0) ||
-      COUNTING.compare(titleOf(a), titleOf(b))
-    )
-);
-
-/** When a waiting step goes on by itself, epoch ms; undefined: never. */
-export function wakesAt(workflow: Workflow, node: NodeStatus): number | undefined {
-  const duration = templateOf(workflow, node)?.suspend?.duration;
-  const span = manifestDuration(duration === undefined ? undefined : String(duration));
-  const start = timeOf(node.startedAt);
-  return span === undefined || start === undefined ? undefined : start + span;
-}
-
-function waits(workflow: Workflow, now: number): Sentence[] {
-  const { story } = TEXTS;
-  const waiting = waitingSteps(workflow);
-  const calls = waiting.slice(0, MOST).map((node): Sentence => {
-    const age = durationText(spanOf(node, now) ?? 0);
-    const wakes = wakesAt(workflow, node);
-    const name = titleOf(node);
-    return {
-      kind: "wait",
-      text: wakes === undefined
-        ? story.waitsForCall(name, age)
-        : story.waitsForTime(name, age, durationText(Math.max(0, wakes - now))),
-      node,
-      more: node.message ? [node.message] : [],
-      isCall: true,
-    };
-  });
-  if (waiting.length > MOST) {
-    calls.push({ kind: "wait", text: story.moreWaits(waiting.length - MOST), more: [] });
-  }
-  const locks = Object.values(nodesOf(workflow)).flatMap((node): Sentence[] => {
-    const lock = node.synchronizationStatus?.waiting;
-    return lock
-      ? [{ kind: "wait", text: story.waitsForLock(titleOf(node), lock), node, more: [] }]
-      : [];
-  });
-  return [...calls, ...locks.slice(0, MOST)];
-}
-
 function runs(workflow: Workflow, now: number): Sentence | undefined {
-  const running = leaves(workflow).filter((node) => lookOfNode(node) === "Running");
-  const queued = leaves(workflow).filter((node) => lookOfNode(node) === "Pending");
-  if (running.length === 0 && queued.length === 0) return undefined;
-  const names = [...running, ...queued].slice(0, MOST).map(titleOf);
-  const rest = running.length + queued.length - names.length;
-  const [first] = running;
-  const messages = queued.flatMap(({ message }) => message ? [message] : []);
+  const active = activeSteps(workflow);
+  const [first] = active;
+  if (first === undefined) return undefined;
+  const names = active.slice(0, MOST).map(titleOf);
+  const span = durationText(spanOf(workflow.status ?? {}, now) ?? 0);
+  const messages = active.flatMap(({ phase, message }) =>
+    phase !== "Running" && message ? [message] : []
+  );
   return {
     kind: "running",
-    text: TEXTS.story.runs(names, rest, durationText(spanOf(workflow.status ?? {}, now) ?? 0)),
-    ...(first !== undefined && { node: first }),
-    more: [...new Set(messages)].slice(0, MOST),
+    text: TEXTS.story.runs(names, active.length - names.length, span),
+    ...(first.phase === "Running" && { node: first }),
+    more: [...[...new Set(messages)].slice(0, MOST), ...fullPlaces(workflow)],
   };
 }

@@ -12,8 +12,9 @@ import { hasLogs } from "../model/archived.ts";
 import { lookOfWorkflow } from "../model/phases.ts";
 import { mayReadLogs } from "../model/rights.ts";
 import { takesChoice, turned } from "../model/choice.ts";
-import { causesOf, waitingSteps } from "../model/story.ts";
+import { causesOf } from "../model/story.ts";
 import { nodesOf, treeOf } from "../model/tree.ts";
+import { waitingSteps } from "../model/waits.ts";
 import {
   Ago,
   CopyButton,

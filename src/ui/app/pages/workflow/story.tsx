@@ -5,11 +5,14 @@ import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { useNow } from "../../data/clock.ts";
 import { tailOfLog } from "../../data/logs.ts";
 import { useRights } from "../../data/rights.ts";
+import { addressOf } from "../../data/root.ts";
 import { hasLogs } from "../../model/archived.ts";
 import type { Look } from "../../model/phases.ts";
 import { mayReadLogs } from "../../model/rights.ts";
-import { type Sentence, storyOf } from "../../model/story.ts";
+import { storyOf } from "../../model/story.ts";
+import type { Sentence } from "../../model/story_parts.ts";
 import { LookIcon } from "../../parts/icons.tsx";
+import { locksPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { showStep } from "./show_step.ts";
 import { WaitingActions } from "./waiting_actions.tsx";
@@ -34,6 +37,11 @@ export function Story({ workflow }: { workflow: Workflow }): JSX.Element {
             <div>
               <Words sentence={sentence} />
               {sentence.more.map((line) => <p key={line} class="more">{line}</p>)}
+              {sentence.lock !== undefined && (
+                <p>
+                  <a href={addressOf(locksPath(sentence.lock))}>{TEXTS.story.holders}</a>
+                </p>
+              )}
               {sentence.hasLog && hasLogs(workflow) && sentence.node !== undefined && (
                 <LogTail workflow={workflow} node={sentence.node} />
               )}
