@@ -418,6 +418,8 @@ export const TEXTS = {
   inbox: {
     count: (count: number, areMore: boolean) =>
       `${areMore ? "At least " : ""}${many(count, "step waits", "steps wait")}`,
+    text: "Name or input contains",
+    textHint: "job-4711",
     template: "Template",
     allTemplates: "All templates",
     of: (name: string, namespace: string) => `${name} in ${namespace}`,

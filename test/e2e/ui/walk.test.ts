@@ -50,7 +50,16 @@ describe.skipIf(missing !== undefined)(
       await shows(/curl -X PUT .*\/api\/v1\/workflows\/default\/job\/resume/);
       await link("Waiting").click();
       await link("wait job in default").waitFor();
+      // Whoever has only the id of the job finds the step by it.
+      const search = ui.page.getByLabel("Name or input contains");
+      await search.fill("job-4712");
+      await shows("No step that waits matches the filters");
+      await search.fill("JOB-4711");
+      await ui.page.waitForURL(/\?text=JOB-4711$/);
+      await link("wait job in default").waitFor();
       await ui.button("Resume").click();
+      await shows("No step that waits matches the filters");
+      await search.fill("");
       await shows("Nobody has to do anything");
       await link("Workflows").click();
       await link("job").click();

@@ -1,8 +1,7 @@
 /** Steps that wait for a call, oldest first, as far as they were asked for. */
 import { createStore } from "@xstate/store";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
-import { timeOf } from "../model/times.ts";
-import { waitingSteps } from "../model/waits.ts";
+import { compareWaiting, waitingSteps } from "../model/waits.ts";
 import { api, type Trouble, troubleOf } from "./api.ts";
 import { openWatch, type WorkflowChange } from "./watch.ts";
 
@@ -83,10 +82,8 @@ function entriesOf(workflow: Workflow): WaitingEntry[] {
   }));
 }
 
-/** Oldest first. */
 function compareEntries(a: WaitingEntry, b: WaitingEntry): number {
-  const since = (entry: WaitingEntry) => timeOf(entry.node.startedAt) ?? 0;
-  return since(a) - since(b) || (a.key < b.key ? -1 : 1);
+  return compareWaiting(a.node, b.node) || (a.key < b.key ? -1 : 1);
 }
 
 export class WaitingList {

@@ -13,6 +13,7 @@ import { Ago, Empty, Loading, PhaseBadge, TroubleBox } from "../parts/basics.tsx
 import { type PageProps, workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { WaitingActions } from "./workflow/waiting_actions.tsx";
+import { TextFilter } from "./workflows/filters.tsx";
 
 /** Entries that are drawn; more are asked for. */
 const STEP = 50;
@@ -20,6 +21,7 @@ const STEP = 50;
 export function WaitingPage({ query }: PageProps): JSX.Element {
   const namespace = query.get("namespace") ?? "";
   const template = query.get("template") ?? "";
+  const text = query.get("text") ?? "";
   const list = useList(namespace);
   const entries = useStore(list.store, (context) => context.entries);
   const isLoading = useStore(list.store, (context) => context.isLoading);
@@ -28,7 +30,9 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
   const [limit, setLimit] = useState(STEP);
   // The chosen one stays a choice when none of its steps waits any more.
   const templates = [...new Set([...entries.map(templateOf), template])].filter(Boolean).sort();
-  const shown = template === "" ? entries : entries.filter((one) => templateOf(one) === template);
+  const shown = entries.filter((one) =>
+    (template === "" || templateOf(one) === template) && holds(one, text)
+  );
   const { inbox } = TEXTS;
   const showMore = () => {
     setLimit(limit + STEP);
@@ -42,7 +46,7 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
           <span class="faint" role="status">{inbox.count(shown.length, next !== undefined)}</span>
         )}
       </div>
-      <WaitingFilters namespace={namespace} template={template} templates={templates} />
+      <WaitingFilters {...{ namespace, template, text, templates }} />
       {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
       <ol class="inbox">
         {shown.slice(0, limit).map((entry) => <Entry key={entry.key} entry={entry} />)}
@@ -53,8 +57,11 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
         </p>
       )}
       {isLoading && shown.length === 0 && <Loading />}
+      {!isLoading && shown.length === 0 && next !== undefined && (
+        <p class="faint" role="status">{TEXTS.list.noMatch.more}</p>
+      )}
       {!isLoading && shown.length === 0 && next === undefined && trouble === undefined && (
-        <None isFiltered={namespace !== "" || template !== ""} />
+        <None isFiltered={namespace + template + text !== ""} />
       )}
     </div>
   );
@@ -72,18 +79,21 @@ function None({ isFiltered }: { isFiltered: boolean }): JSX.Element {
 interface WaitingFiltersProps {
   namespace: string;
   template: string;
+  text: string;
   templates: readonly string[];
 }
 
-function WaitingFilters({ namespace, template, templates }: WaitingFiltersProps): JSX.Element {
+function WaitingFilters(
+  { namespace, template, text, templates }: WaitingFiltersProps,
+): JSX.Element {
   const { inbox } = TEXTS;
   return (
     <div class="filter-line">
+      <TextFilter name="text" value={text} label={inbox.text} hint={inbox.textHint} isSearch />
       <label class="field">
         <span>{TEXTS.list.fields.namespace}</span>
         <input
           value={namespace}
-          data-keys-search=""
           onChange={({ currentTarget }) => setQuery({ namespace: currentTarget.value.trim() })}
         />
       </label>
@@ -111,6 +121,15 @@ function useList(namespace: string): WaitingList {
 function templateOf({ workflow, node }: WaitingEntry): string {
   const { spec } = workflow;
   return spec?.workflowTemplateRef?.name ?? node.templateRef?.name ?? node.templateName ?? "";
+}
+
+/** Tells whether the step, its workflow or what it got has a text in it. */
+function holds({ workflow, node }: WaitingEntry, text: string): boolean {
+  if (text === "") return true;
+  const values = node.inputs?.parameters?.map(({ value = "" }) => String(value)) ?? [];
+  const wanted = text.toLowerCase();
+  return [workflow.metadata.name ?? "", titleOf(node), node.message ?? "", ...values]
+    .some((one) => one.toLowerCase().includes(wanted));
 }
 
 function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
