@@ -5,9 +5,11 @@ import { followNavigation, hideAsBefore } from "./data/navigation.ts";
 import { startRouter } from "./data/router.ts";
 import { startSession } from "./data/session.ts";
 import { Account } from "./parts/account.tsx";
+import { guardDoubleClicks } from "./parts/double_click.ts";
 
 startRouter();
 hideAsBefore();
+guardDoubleClicks();
 const page = document.getElementById("page");
 const account = document.getElementById("account");
 if (page !== null && account !== null) {

@@ -128,6 +128,8 @@ describe.skipIf(missing !== undefined)(
       await act("Suspend");
       await shows("nightly is switched off: it starts nothing until it is resumed.");
       await shows("It is switched off: due times pass without a run.");
+      // Sooner, a click at the same place would be the second half of a double click.
+      await ui.page.waitForTimeout(500);
       await act("Resume");
       await shows("nightly is switched on.");
       await act("Run now");

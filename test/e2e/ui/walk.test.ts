@@ -214,6 +214,8 @@ describe.skipIf(missing !== undefined)(
       await act("Suspend");
       await head("Suspended");
       expect(await actions.getByRole("button", { name: "Suspend" }).count()).toBe(0);
+      // Sooner, a click at the same place would be the second half of a double click.
+      await ui.page.waitForTimeout(500);
       await act("Resume");
       await head("Running");
       await act("Stop");
@@ -233,6 +235,29 @@ describe.skipIf(missing !== undefined)(
       const rows = ui.page.getByRole("row");
       await rows.getByRole("link", { name: "acted", exact: true }).waitFor();
       expect(await rows.getByRole("link", { name: copy, exact: true }).count()).toBe(0);
+    });
+
+    test("a double click in the inbox resumes one step, not the one that comes in its place too", async () => {
+      for (const name of ["twice-1", "twice-2"]) await ui.submit(name, WAITS, "twice");
+      await ui.open("/waiting?namespace=twice");
+      // Events with times of their own: the machine may be slow.
+      const click = (x: number, y: number, timeStamp: number) =>
+        ui.page.evaluate(
+          `(() => {
+            const click = new MouseEvent("click", { bubbles: true, detail: 1, clientX: ${x}, clientY: ${y} });
+            Object.defineProperty(click, "timeStamp", { value: ${timeStamp} });
+            document.elementFromPoint(${x}, ${y}).dispatchEvent(click);
+          })()`,
+        );
+      const box = await ui.button("Resume").first().boundingBox();
+      if (box === null) throw new Error("there is no button");
+      await click(box.x + 20, box.y + 10, 1_000);
+      await shows("“twice-1” goes on.");
+      await ui.page.locator(".inbox > li", { hasText: "twice-1" }).waitFor({ state: "detached" });
+      await click(box.x + 20, box.y + 10, 1_200);
+      expect(await ui.button("Resume").first().isEnabled()).toBe(true);
+      await ui.button("Resume").click();
+      await shows("“twice-2” goes on.");
     });
 
     test("several at once: what does not fit is disabled, and each refusal is told", async () => {
