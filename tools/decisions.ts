@@ -16,10 +16,10 @@ export interface QuirkDecision {
 export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   {
     subject: "http template without `timeoutSeconds`",
-    reference: "Documented as 30 s; waits for ever",
+    reference: "Documented as 30 s, but waits for ever",
     choice: "better",
     sluice: "Ends after 30 s",
-    why: "A server that never answers must not occupy a step, and a place, for ever",
+    why: "A server that never answers must not hold up a step and its place for ever",
     shown:
       "src/executors/http/executor.test.ts: without a timeout of its own a request has 30 s, from the connection to the last byte",
   },
@@ -27,8 +27,9 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Name or label key of a workflow's own metric that Prometheus can't read",
     reference: "Accepted; only metrics of templates are checked",
     choice: "better",
-    sluice: "Refused with its path; one that comes from a parameter becomes a condition",
-    why: "It would break or forge lines of `/metrics`",
+    sluice:
+      "Refused, with its path in the message; one that comes from a parameter becomes a condition",
+    why: "It would break lines of `/metrics`, or forge them",
     shown:
       "src/engine/metrics.test.ts: a label key that comes from a parameter is checked when it is known",
   },
@@ -53,7 +54,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Can't be resolved; the workflow stays Running",
     choice: "better",
     sluice: "An empty list, `[]`",
-    why: "No elements have no results; an aggregate of parameters gives the same already",
+    why: "A loop without elements has no results; aggregated parameters already give an empty list",
     shown: "the results of an empty loop are an empty list",
   },
   {
@@ -61,7 +62,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Not treated as a loop: one task with the raw `{{item}}`",
     choice: "better",
     sluice: "An empty loop: the step is skipped",
-    why: "A task with a raw tag in its command is never meant; `withParam: '[]'` is skipped too",
+    why: "Nobody wants a task with a raw tag in its command; `withParam: '[]'` is skipped too",
     shown: "an empty list of items is an empty loop",
   },
   {
@@ -74,9 +75,9 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   },
   {
     subject: "`failFast` of a template, and a step of it that may be attempted again",
-    reference: "The first attempt that fails ends the template; its retry node stays Running",
+    reference: "The first failed attempt ends the template; its retry node stays Running",
     choice: "better",
-    sluice: "The step has failed when its last attempt has",
+    sluice: "The step fails when its last attempt fails",
     why:
       "A retry strategy asks for further attempts, and a finished workflow must have no running nodes",
     shown: "an attempt that is followed by another one is no failure for failFast",
@@ -91,8 +92,9 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
-    subject: "Condition of a hook that names what is not there yet",
-    reference: "The group or task fails at once; outputs of the step itself are never there",
+    subject: "Condition of a hook that names something that does not exist yet",
+    reference:
+      "The group or task fails at once; the outputs of the step itself are never available",
     choice: "better",
     sluice:
       "False while the step runs; an error if it still can't be decided when the step has ended",
@@ -102,8 +104,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   },
   {
     subject: "Hook that cannot be carried out",
-    reference:
-      "The step or task itself gets the error, also when it has succeeded, or stays Running",
+    reference: "The step or task itself gets the error, even if it has succeeded, or stays Running",
     choice: "better",
     sluice:
       "The hook's own node has the error; the step ends first, then the group, DAG or workflow as in the reference",
@@ -115,7 +116,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Ignored: the handler always runs",
     choice: "better",
     sluice: "Decides; the handler also runs when it can't be decided",
-    why: "A condition is written to be kept, and clean-up must not be lost by a typing error",
+    why: "A condition is there to be obeyed, and a typing error must not cost the clean-up",
     shown:
       "src/simulation/broken_hooks.test.ts: of the workflow runs only when its condition holds or can't be decided",
   },
@@ -124,12 +125,13 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Fails at once, whatever its tasks do",
     choice: "better",
     sluice: "Ends as its tasks do",
-    why: "Exit handlers run after a stop, and what they did should be seen",
+    why: "Exit handlers run after a stop, and the workflow should show what they did",
     shown:
       "src/simulation/stopped_dags.test.ts: the exit handler of a workflow that was stopped may be a DAG",
   },
   {
-    subject: "Exit handler of a task with a retry strategy, and tasks that are left out after it",
+    subject:
+      "Exit handler of a task with a retry strategy, and the tasks after it that are left out",
     reference:
       "They take the phase of the handler: the DAG succeeds although the task has failed, or fails although only the handler has",
     choice: "better",
@@ -143,16 +145,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "The suspend step stays failed, and the workflow fails again at once",
     choice: "better",
     sluice: "It waits again; the steps before it are not repeated",
-    why: "The step that failed is what a retry is for",
+    why: "A retry is for the step that failed",
     shown:
       "a plain retry waits again at a suspend step that was failed, and repeats nothing before it",
   },
   {
     subject: "Memoized resubmit: copies of nodes that never run",
-    reference: "Stay Pending, also when the workflow has ended",
+    reference: "Stay Pending, even when the workflow has ended",
     choice: "better",
     sluice:
-      "Skipped when the workflow has succeeded; attempts before the last, and what a failed workflow did not come to, Failed. None takes a place",
+      "Skipped when the workflow succeeds; Failed if they are earlier attempts, or if a failed workflow did not reach them. None of them takes a place",
     why: "A finished workflow must have no waiting nodes",
     shown:
       "src/simulation/memoized_resubmit.test.ts: what a workflow that succeeds does not come to is skipped, and attempts that are not repeated have failed",
@@ -161,8 +163,8 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Memoized resubmit: hooks of a step that is left out",
     reference: "Copied, as nodes without a parent",
     choice: "better",
-    sluice: "Left out with the step; they begin anew with it",
-    why: "Nobody would come to them, and a retry could not find what they belong to",
+    sluice: "Left out with the step; they start again with it",
+    why: "Nothing would ever run them, and a retry could not find the step that they belong to",
     shown:
       "src/simulation/memoized_resubmit.test.ts: the exit handler of a task that could not begin is left out with it",
   },
@@ -196,21 +198,20 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   {
     subject: "Memoized resubmit: results of the former run",
     reference:
-      "Lost for a loop of which some elements run again; global outputs of steps are known to tags, but not shown",
+      "Lost for a loop of which only some elements run again; tags know the global outputs of steps, but the workflow does not show them",
     choice: "better",
     sluice: "A loop has the results of all its elements; global outputs are shown",
-    why: "The results are what the request asks to keep",
+    why: "The request asks for these results to be kept",
     shown:
       "src/simulation/memoized_resubmit.test.ts: a loop of which one element runs again has the results of all",
   },
   {
     subject: "Semaphore of size 0",
     reference:
-      "Workflows fail if nobody has used it since the controller began, and wait otherwise",
+      "Workflows fail if nobody has used it since the controller started; otherwise they wait",
     choice: "better",
-    sluice: "They wait until it is larger",
-    why:
-      "Size 0 is how somebody holds back what uses it; a restart must not change what that means",
+    sluice: "They wait until its size is raised",
+    why: "Size 0 is a way to hold back everything that uses it; a restart must not change that",
     shown:
       "src/simulation/lock_status.test.ts: a semaphore of size 0 makes steps and workflows wait until it is larger",
   },
@@ -218,7 +219,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Expression of a loop that can't be evaluated",
     reference: "Passed on as written, and refused because the list is not JSON",
     choice: "better",
-    sluice: "Fails with the message of the expression",
+    sluice: "Fails, with the error of the expression as its message",
     why: "The message names the cause",
     shown: "an expression of a loop that can't be evaluated is told as what it is",
   },
@@ -228,20 +229,20 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     choice: "same",
     sluice: "Passed on as written",
     why:
-      "Tags that a later template fills in look the same, and manifests rely on them. `sluice expr` and lint help to find typing errors",
+      "Tags that a later template fills in look the same, and manifests rely on that. `sluice expr` and lint help to find typing errors",
     shown: "an expression that can't be evaluated stays in an argument as it is written",
   },
   {
-    subject: "Stop, and a next step that `continueOn` allows",
+    subject: "Stop before a next step that `continueOn` allows",
     reference: "The step is started and failed at once",
     choice: "same",
-    sluice: "The step gets a node that failed; no task is started",
+    sluice: "The step gets a failed node; no task is started",
     why: "The tree shows what was not done",
     shown: "stop goes on to the step that continueOn allows, and fails it at once",
   },
   {
     subject: "`failFast` and other branches",
-    reference: "Running branches go on with their next tasks",
+    reference: "Running branches continue with their next tasks",
     choice: "same",
     sluice: "The same",
     why: "Otherwise the results of long branches would be lost; manifests rely on it",
@@ -249,10 +250,10 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   },
   {
     subject: "Malformed `depends`",
-    reference: "Found when the dag is run",
+    reference: "Found when the DAG runs",
     choice: "same",
     sluice: "The task ends with an error that shows the place",
-    why: "Creation accepts and refuses what the reference does",
+    why: "Creation accepts and refuses the same manifests as the reference",
     shown: "a malformed depends ends the workflow when it is run",
   },
   {
@@ -264,11 +265,11 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "the enum of a stored template's parameter does not bind who runs it",
   },
   {
-    subject: "Cron schedule on a day whose midnight a clock change skips or repeats",
+    subject: "Cron schedule on a day when a clock change skips or repeats midnight",
     reference:
-      "Due times of that day are left out, of a yearly schedule for years; some come on a wrong day, or again and again",
+      "Due times of that day are left out, for years in a yearly schedule; some come on a wrong day, or again and again",
     choice: "better",
-    sluice: "Due at each local time that exists",
+    sluice: "Due at every matching local time that exists",
     why: "A run on Friday at nine has nothing to do with the clock change at midnight",
     shown: "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
   },
@@ -285,7 +286,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "The text `null`",
     choice: "same",
     sluice: "The text `null`",
-    why: "Templates test for it",
+    why: "Templates test for this text",
     shown: "src/events/match.test.ts: valueFrom: {event: payload.none}",
   },
 ];
@@ -313,7 +314,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Events",
     reference: "Dispatched while the sender waits; one bad binding gives 500",
-    sluice: "Queued and answered at once; the delivery record says what each binding made of it",
+    sluice: "Queued and answered at once; the delivery record says what each binding did with it",
     shown: `${EVENT_TESTS}: what is wrong with one binding is its own outcome`,
   },
   {
@@ -326,16 +327,16 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     place: "Events: name of the workflow",
     reference: "Five random letters",
     sluice:
-      "A time stamp and a hash of event and binding, or only the hash after a `generateName` of the binding: an event makes its workflow once",
+      "A timestamp and a hash of event and binding, or only the hash if the binding has a `generateName`: an event makes its workflow once",
     shown:
       `${EVENT_TESTS}: a repeat finds what the first try made, also when the binding has changed`,
   },
   {
     place: "Events: CloudEvents",
     reference:
-      "A structured event is a payload like any other; of a binary one no attribute is visible",
+      "A structured event is a payload like any other; a binary one shows none of its attributes",
     sluice:
-      "`payload` is the data in every mode, `metadata` has the attributes as `ce-…`; id and source make a repeat harmless; batches",
+      "`payload` is the data in every mode, and `metadata` has the attributes as `ce-…`; id and source make a repeat harmless; batches are accepted",
     shown:
       "test/contract/service/events/cloud_events.test.ts: bindings read attributes and data; a trial too",
   },
@@ -344,7 +345,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference:
       "Each expression is checked against the type of each payload: `payload.x` fails for `[1]`, even behind a guard",
     sluice:
-      "Checked once, when the binding is stored; guards are evaluated first, and what a payload doesn't have is nil",
+      "Checked once, when the binding is stored; guards are evaluated first, and a member that a payload lacks is nil",
     shown:
       "src/events/match.property.test.ts: what a discriminator or a guard excludes is no error, whatever stands behind it",
   },
@@ -497,18 +498,18 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Unknown members of a body",
     reference: "Ignored",
-    sluice: "Ignored; refused when `createOptions.fieldValidation` is `Strict`",
+    sluice: "Ignored, or refused if `createOptions.fieldValidation` is `Strict`",
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
     place: "Unknown members of a body that changes a workflow, and selectors with only empty terms",
     reference: "Ignored: a misspelt selector resumes or stops everything",
-    sluice: "400, with the name that was probably meant",
+    sluice: "400; the message suggests the name that was probably meant",
     shown:
       "test/contract/http/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
   },
   {
-    place: "Update of a template with another one's path",
+    place: "Update of a template under another template's path",
     reference: "The path is ignored; the object that the body names is changed",
     sluice: "400; if the name in the path is empty, the body's is used",
     check: {
@@ -524,7 +525,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     place: "Archive",
     reference: "A database of copies; the live list, then its rows",
     sluice:
-      "Finished workflows of the same store, as far as `--archive-selector` selects them; with `--archive-deleted` also deleted ones, until `--archive-ttl`",
+      "Finished workflows of the same store that `--archive-selector` selects; with `--archive-deleted` also deleted ones, until `--archive-ttl` is over",
     shown:
       "test/contract/service/workflows/archive.test.ts: a ttlStrategy deletes into the archive, where time ends all; the selector keeps some out",
   },
@@ -538,7 +539,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Archive: retry",
     reference: "A new uid under the old name",
-    sluice: "The same object, so that links stay right",
+    sluice: "The same object, so that links stay valid",
     shown:
       "test/contract/service/workflows/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
   },
@@ -557,7 +558,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   },
   {
     place: "Stored templates that a manifest reaches",
-    reference: "Read with the server's rights, whoever submits or checks the manifest",
+    reference: "Read with the server's rights, no matter who submits or checks the manifest",
     sluice: "The sender needs the right to get each of them",
     shown:
       "test/contract/auth/template_rights.test.ts: a submission needs to get the template, or the cron workflow and what it reaches",
@@ -579,8 +580,9 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   },
   {
     place: "Artifacts: refusals",
-    reference: "Plain text; 500 if it does not exist, 401 if it is not allowed",
-    sluice: "JSON; 404 and 403",
+    reference:
+      "Plain text: 500 for an artifact that does not exist, 401 for one that is not allowed",
+    sluice: "JSON: 404 and 403",
     shown:
       "test/contract/service/artifacts/artifact_files.test.ts: what is not there is 404, what makes no sense 400, and what is not allowed 403",
   },
@@ -593,7 +595,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   },
   {
     place: "Events stream",
-    reference: "What Kubernetes keeps",
+    reference: "The events that Kubernetes keeps",
     sluice:
       "Derived from the phases of workflows and nodes on all replicas, starting with the last hour; nodes only if a workflow is selected",
     shown:
@@ -608,7 +610,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Webhook senders",
     reference:
-      "Only event names that its library knows; an empty secret admits everybody; the account needs a token",
+      "Only event names that its library knows; an empty secret lets everybody in; the account needs a token",
     sluice:
       "Any signed event of GitHub and Bitbucket; an empty secret is refused; the account needs no token",
     shown:
@@ -616,9 +618,9 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   },
   {
     place: "`@every 90s` in a schedule",
-    reference: "Counts from when the controller began to look",
+    reference: "Counts from the moment when the controller first saw it",
     sluice:
-      "Counts from the creation of the cron workflow, so a restart or an edit of another field moves nothing",
+      "Counts from the creation of the cron workflow, so neither a restart nor an edit of another field moves the due times",
     shown:
       "src/events/cron.test.ts: keeps the rhythm of an interval beside other schedules, from wherever one looks",
   },
@@ -640,7 +642,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Limit on requests",
     reference: "One for all clients behind the gateway",
-    sluice: "One for each sender (`--api-rate-limit`)",
+    sluice: "A limit for each sender (`--api-rate-limit`)",
     shown: `${HTTP_TESTS}: a sender that is too fast is told to wait, others are not`,
   },
   {
@@ -670,7 +672,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference:
       "The cluster then deletes its workflows; `Orphan` leaves them without their owner, `Foreground` waits for them",
     sluice:
-      "Its workflows in the store go too, a moment later; `Orphan` (or `orphanDependents`) leaves them as they are, `Foreground` is as `Background`. What has moved to the archive stays",
+      "Its workflows in the store are deleted too, a moment later; `Orphan` (or `orphanDependents`) leaves them as they are, and `Foreground` works like `Background`. What has moved to the archive stays",
     shown:
       "test/contract/service/cron/runs.test.ts: the workflows of a deleted cron workflow go with it, whether they have ended or not",
   },
