@@ -88,7 +88,7 @@ export const TEXTS = {
   troubles: {
     login: {
       title: "Please log in",
-      next: "This server answers only those that it knows.",
+      next: "This server answers only callers that it knows.",
     },
     forbidden: {
       title: "You may not see this",
@@ -102,7 +102,7 @@ export const TEXTS = {
     unreachable: {
       title: "The server cannot be reached",
       what: "no answer",
-      next: "Trying again every few seconds. Check the network, and whether the server runs.",
+      next: "Trying again every few seconds. Check the network, and whether the server is running.",
     },
     refused: { title: "The server refused the request", next: "It says why:" },
     server: {
@@ -116,7 +116,7 @@ export const TEXTS = {
     search: "Go to the search",
     go: (page: string) => `Open ${page}`,
     down: "Next row",
-    up: "Row before",
+    up: "Previous row",
     open: "Open the row",
     select: "Choose the row or step",
     close: "Close a dialog",
@@ -194,14 +194,14 @@ export const TEXTS = {
     part: (count: number) => `Among the newest ${workflows(count)}:`,
     atLeast: "at least ",
     partWhy:
-      "No more than these were looked at. There may be more of each phase among older ones; " +
-      "without filters, or with a time alone, all are counted.",
+      "Only these were counted. Older workflows may add to each phase. Without filters, or with a " +
+      "time alone, all are counted.",
   },
   actions: {
     message: "Message (optional)",
     suspend: {
       do: "Suspend",
-      what: "No further steps start until it is resumed. Steps that run go on.",
+      what: "No further steps start until it is resumed. Running steps continue.",
       invalid: "None of the chosen workflows can be suspended",
       ask: (count: number) => `Suspend ${workflows(count)}?`,
       done: (name: string) => `${name} is suspended: no further steps start.`,
@@ -210,10 +210,10 @@ export const TEXTS = {
     },
     resume: {
       do: "Resume",
-      what: "It goes on, and so do its steps that wait for a call.",
+      what: "It continues, and so do its steps that wait for a call.",
       invalid: "None of the chosen workflows is suspended",
       ask: (count: number) => `Resume ${workflows(count)}?`,
-      done: (name: string) => `${name} goes on, and so do its steps that waited for a call.`,
+      done: (name: string) => `${name} continues, and so do its steps that waited for a call.`,
       failed: (name: string) => `${name} could not be resumed.`,
       many: (done: number, refused: number) => outcome("resumed", done, refused),
     },
@@ -237,7 +237,7 @@ export const TEXTS = {
     },
     retry: {
       do: "Retry",
-      what: "It goes on where it failed. Steps that succeeded keep their results.",
+      what: "It continues from where it failed. Steps that succeeded keep their results.",
       invalid: "None of the chosen workflows has failed",
       ask: (count: number) => `Retry ${workflows(count)}?`,
       done: (name: string) => `${name} runs again from where it failed.`,
@@ -255,7 +255,7 @@ export const TEXTS = {
     },
     delete: {
       do: "Delete",
-      what: "It is ended if it runs, and removed. This cannot be undone.",
+      what: "It is ended if it is still running, and then removed. This cannot be undone.",
       invalid: "None of the chosen workflows can be deleted",
       ask: (count: number) => `Delete ${workflows(count)}?`,
       done: (name: string) => `${name} is deleted.`,
@@ -290,8 +290,8 @@ export const TEXTS = {
     moreFailures: (count: number) => `${many(count, "further step", "further steps")} failed.`,
     suspended: "Suspended: no further steps start until somebody resumes it.",
     suspendedStop: "Stopped while it is suspended: it ends when somebody resumes it.",
-    pending: "It has not begun yet.",
-    between: "It runs; no step is active at this moment.",
+    pending: "It has not started yet.",
+    between: "It is running, but no step is active at the moment.",
     waitsForCall: (step: string, age: string) =>
       `${step} has been waiting for a call for ${age}. It goes on when somebody resumes it.`,
     waitsForTime: (step: string, age: string, rest: string) =>
@@ -311,7 +311,8 @@ export const TEXTS = {
     deadline: (rest: string) =>
       `If it has not ended in ${rest}, the workflow is stopped and fails (activeDeadlineSeconds).`,
     holders: "See who holds the lock",
-    moreWaits: (count: number) => `${many(count, "further step waits", "further steps wait")}.`,
+    moreWaits: (count: number) =>
+      `${many(count, "further step is waiting", "further steps are waiting")}.`,
     runs: (names: string[], rest: number, span: string) =>
       `Running for ${span}: ${names.map((name) => `“${name}”`).join(", ")}` +
       (rest > 0 ? ` and ${rest} more.` : "."),
@@ -417,7 +418,7 @@ export const TEXTS = {
   },
   inbox: {
     count: (count: number, areMore: boolean) =>
-      `${areMore ? "At least " : ""}${many(count, "step waits", "steps wait")}`,
+      `${areMore ? "At least " : ""}${many(count, "step is waiting", "steps are waiting")}`,
     text: "Name or input contains",
     textHint: "job-4711",
     template: "Template",
@@ -426,16 +427,16 @@ export const TEXTS = {
     wakes: (rest: string) => `Goes on by itself in ${rest}.`,
     more: "Show more",
     none: {
-      title: "Nobody has to do anything",
+      title: "Nothing is waiting",
       next: "Steps that wait for somebody (suspend templates) appear here, the oldest first.",
     },
-    noMatch: { title: "No step that waits matches the filters", next: "Choose fewer filters." },
+    noMatch: { title: "No waiting step matches the filters", next: "Choose fewer filters." },
   },
   sso: {
     do: "Log in with your organisation",
     or: "Or with a token",
     failed: {
-      stale: "That login took too long, or another one began since. Log in again.",
+      stale: "That login took too long, or another one has begun since. Log in again.",
       refused: "Your identity provider did not let you in. Log in as somebody who may use this " +
         "server, or ask whoever manages the provider.",
       settings:
@@ -489,7 +490,7 @@ export const TEXTS = {
     format: "Format",
     yaml: "YAML",
     json: "JSON",
-    keys: "Ctrl+Space proposes what may stand at the cursor. Ctrl+F searches.",
+    keys: "Ctrl+Space suggests what can go here. Ctrl+F searches.",
     line: (line: number) => `Line ${line}:`,
     unknown: (name: string, near: string | undefined) =>
       `“${name}” is not known here.` + (near === undefined ? "" : ` Do you mean “${near}”?`),
@@ -526,7 +527,7 @@ export const TEXTS = {
     tabs: { label: "Views of events", all: "Deliveries", dead: "Dead letters" },
     all: "All events",
     heads: {
-      state: "Became",
+      state: "Outcome",
       event: "Event",
       namespace: "Namespace",
       bindings: "Bindings",
@@ -539,7 +540,7 @@ export const TEXTS = {
       discriminator: "Discriminator",
       binding: "Binding that matched or failed",
     },
-    state: { queued: "Waiting or in work", done: "Done", dead: "Dead letter" },
+    state: { queued: "Waiting or in progress", done: "Done", dead: "Dead letter" },
     /** What became of an event. */
     words: {
       queued: "Queued",
@@ -569,7 +570,7 @@ export const TEXTS = {
     looked: "None on this page. Older ones may match.",
     none: {
       title: "No events yet",
-      next: "Each event that is sent appears here, with what every binding made of it. Send one:",
+      next: "Each event that is sent appears here, with what every binding did with it. Send one:",
       command: "sluice event send build --data '{\"number\": 7}'",
     },
     noDead: {
@@ -596,7 +597,8 @@ export const TEXTS = {
         `${many(count, "further binding is", "further bindings are")} not explained here.`,
       none: "There was no binding in its namespace.",
       queued: "No binding has seen it yet.",
-      notAsked: "It is not in the record: it was made later, or too many did not match.",
+      notAsked:
+        "It is not in the record: it was created later, or too many bindings did not match.",
       changed: {
         selected: "The binding has changed since: now it would select this event.",
         other: "The binding has changed since: now it would not select this event.",
@@ -628,7 +630,7 @@ export const TEXTS = {
       notKept: "The event itself is not kept. Dead letters are, and of the others a sample up to " +
         "16 KiB (--kept-event-rate).",
       queued: "The event itself can be seen when it has ended.",
-      forbidden: "You may not see the payload: it takes the right to update event bindings in " +
+      forbidden: "You may not see the payload: that needs the right to update event bindings in " +
         "this namespace.",
       bytes: "Its bytes, as they are stored",
       cut: "Only the beginning is kept.",
@@ -822,7 +824,7 @@ export const TEXTS = {
       "still run. Those in the archive stay. This cannot be undone.",
     runAsk: (name: string) => `Run ${name} now?`,
     runWhat:
-      "A workflow starts at once, beside its schedule and whatever its concurrency policy says.",
+      "A workflow starts at once, in addition to its schedule and whatever its concurrency policy says.",
     facts: {
       namespace: "Namespace",
       schedule: "Schedule",
@@ -849,7 +851,8 @@ export const TEXTS = {
     },
     offSince: "It is switched off: due times pass without a run.",
     stoppedFor:
-      "Its stop strategy came true: it will never run again. Delete it, or make a new one.",
+      "The condition of its stop strategy was met: it will never run again. Delete it, or make a " +
+      "new one.",
     next: {
       title: "Next runs",
       off: "Due times (nothing runs then, because it is off)",
@@ -911,7 +914,7 @@ export const TEXTS = {
     kinds: { mutex: "Mutex", semaphore: "Semaphore" },
     held: (held: number, limit: number) => `${held} of ${limit} held`,
     free: (waiting: number) => waiting === 0 ? "nobody waits" : many(waiting, "waits", "wait"),
-    over: "More hold it than its limit allows now; it shrinks as they give it back.",
+    over: "More hold it than its limit allows now. Their number falls as they release it.",
     count: (count: number) => many(count, "lock", "locks"),
     more: "Show 100 more",
     holders: "Held by",
@@ -1029,7 +1032,7 @@ export const TEXTS = {
       silent: {
         what: (names: string) => `No answer from ${names}.`,
         todo:
-          "It has just ended, its event loop is blocked, or it is an older version. If it stays so, " +
+          "It has just ended, its event loop is blocked, or its version is older. If it stays so, " +
           "look at its log. Its shards go to others when its lease runs out.",
       },
       slow: {
@@ -1040,12 +1043,13 @@ export const TEXTS = {
       unowned: {
         what: (count: number) => `${many(count, "shard has", "shards have")} no owner.`,
         todo:
-          "Workflows there stand still for the moment. It takes a few seconds when replicas come and " +
-          "go. If it stays so, a replica does not answer or the store refuses leases: see the log.",
+          "Their workflows stand still for now. When replicas come and go, that lasts a few seconds. " +
+          "If it stays so, a replica does not answer or the store refuses leases: see the log.",
       },
       versions: {
         what: (versions: string) => `Replicas run different versions: ${versions}.`,
-        todo: "That is fine during an update. Afterwards, replace the ones that were forgotten.",
+        todo:
+          "That is fine during an update. Afterwards, replace those that still run the old one.",
       },
       queueFull: {
         what: (percent: number) => `The queue of events is ${percent} % full.`,

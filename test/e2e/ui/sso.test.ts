@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)(
       await page.context().clearCookies();
       // As a hostile page would do it, to log somebody in as somebody else.
       await open("/oauth2/callback?code=stolen&state=guessed");
-      await page.getByText(/took too long, or another one began since\. Log in again/).waitFor();
+      await page.getByText(/took too long, or another one has begun since\. Log in again/).waitFor();
       await open("/login?from=%2Fwaiting");
       const asked = page.waitForRequest((one) => one.url().startsWith(`${provider.issuer}/auth?`));
       await startLogin();
@@ -137,11 +137,11 @@ describe.skipIf(missing !== undefined)(
         nonce: expect.stringMatching(/^.{40,}$/),
       });
       await open("/oauth2/callback?code=stolen&state=guessed");
-      await page.getByText(/another one began since/).waitFor();
+      await page.getByText(/another one has begun since/).waitFor();
       // The page that was asked for is not lost.
       expect(page.url()).toContain("from=%2Fwaiting");
       await open(`/oauth2/callback?code=stolen&state=${searchParams.get("state")}`);
-      await page.getByText(/another one began since/).waitFor();
+      await page.getByText(/another one has begun since/).waitFor();
       expect((await cookies()).some(({ name }) => name === "authorization")).toBe(false);
     });
 

@@ -11,7 +11,7 @@ const PAUSE_MS = 5_000;
 /** Each page, the calls of the API that it needs, and its words when there is nothing. */
 const PAGES = [
   { path: "/", api: /\/api\/v1\/workflows\/\?/, none: "No workflows yet" },
-  { path: "/waiting", api: /\/api\/v1\/workflows\/\?/, none: "Nobody has to do anything" },
+  { path: "/waiting", api: /\/api\/v1\/workflows\/\?/, none: "Nothing is waiting" },
   {
     path: "/submit",
     api: /\/api\/v1\/workflow-templates\//,
@@ -201,7 +201,7 @@ describe.skipIf(missing !== undefined)(
     test("lists say that filters, not the server, leave nothing to show", async () => {
       await ui.submit("asks", WAITS);
       await ui.open("/waiting?template=nothing");
-      await shows("No step that waits matches the filters");
+      await shows("No waiting step matches the filters");
       expect(await ui.page.getByLabel("Template").inputValue()).toBe("nothing");
       await ui.open("/events/bindings?namespace=nowhere");
       await shows("No event binding in this namespace");

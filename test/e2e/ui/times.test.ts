@@ -94,12 +94,12 @@ describe.skipIf(missing !== undefined)(
     test("the inbox reads what waits, page by page, and nothing of what runs", async () => {
       lists.length = 0;
       await ui.open("/waiting?namespace=many");
-      await shows(`At least ${PAGE} steps wait`);
+      await shows(`At least ${PAGE} steps are waiting`);
       expect(await entries()).toBe(DRAWN);
       expect(await ui.page.locator(".inbox > li").first().innerText()).toContain(nameOf(0));
       expect(lists).toHaveLength(1);
       await ui.button("Show more").click();
-      await shows(`${WAITING} steps wait`);
+      await shows(`${WAITING} steps are waiting`);
       expect(lists).toHaveLength(2);
       expect(await entries()).toBe(2 * DRAWN);
       await ui.button("Show more").click();

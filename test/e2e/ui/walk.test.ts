@@ -53,14 +53,14 @@ describe.skipIf(missing !== undefined)(
       // Whoever has only the id of the job finds the step by it.
       const search = ui.page.getByLabel("Name or input contains");
       await search.fill("job-4712");
-      await shows("No step that waits matches the filters");
+      await shows("No waiting step matches the filters");
       await search.fill("JOB-4711");
       await ui.page.waitForURL(/\?text=JOB-4711$/);
       await link("wait job in default").waitFor();
       await ui.button("Resume").click();
-      await shows("No step that waits matches the filters");
+      await shows("No waiting step matches the filters");
       await search.fill("");
-      await shows("Nobody has to do anything");
+      await shows("Nothing is waiting");
       await link("Workflows").click();
       await link("job").click();
       await head("Succeeded");

@@ -173,7 +173,7 @@ describe("a wait", () => {
       synchronization: { mutex: { waiting: [{ mutex: "n/Mutex/db", holder: "n/other" }] } },
     } as unknown as NonNullable<Workflow["status"]>;
     expect(storyOf({ ...workflow, status }, NOW)).toMatchObject([{
-      text: "It has not begun yet.",
+      text: "It has not started yet.",
       more: ["Waiting for n/Mutex/db lock. Lock status: 0/1"],
       lock: "n/Mutex/db",
     }]);
@@ -243,7 +243,7 @@ test("a run says what runs, a success how long it took, and a missing member hur
   const done = workflowOf("Succeeded", [{ id: "a", type: "Pod", phase: "Succeeded" }]);
   expect(storyOf(done, NOW)[0]?.text).toBe("Succeeded after 30 s: 1 step done.");
   const bare = { metadata: {}, spec: {} } as Workflow;
-  expect(storyOf(bare, NOW)[0]?.text).toBe("It has not begun yet.");
+  expect(storyOf(bare, NOW)[0]?.text).toBe("It has not started yet.");
 });
 
 test("a run says what lets no further steps begin, and when its deadline comes", () => {
