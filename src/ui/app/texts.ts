@@ -102,6 +102,8 @@ export const TEXTS = {
     unreachable: {
       title: "The server cannot be reached",
       what: "no answer",
+      unanswered:
+        "No answer came, so it may have been done all the same. Look before you try again.",
       next: "Trying again every few seconds. Check the network, and whether the server is running.",
     },
     refused: { title: "The server refused the request", next: "It says why:" },

@@ -167,6 +167,18 @@ describe.skipIf(missing !== undefined)(
       await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
     });
 
+    test("an order whose answer was lost is not told as one that was not carried out", async () => {
+      await ui.submit("ordered", WAITS);
+      await ui.open("/workflows/default/ordered");
+      await ui.page.route(/\/ordered\/resume$/, async (route) => {
+        await route.fetch();
+        await route.abort();
+      });
+      await ui.button("Resume").click();
+      await shows(/No answer came, so it may have been done all the same/);
+      await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
+    });
+
     test("a log that broke off is read on, and no line comes twice", async () => {
       const talk = "for i in $(seq 1000); do echo line $i; sleep 0.2; done";
       const container = { image: "x", command: ["sh", "-c"], args: [talk] };

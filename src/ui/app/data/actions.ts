@@ -4,7 +4,7 @@ import type { Verb } from "../model/actions.ts";
 import { titleOf } from "../model/tree.ts";
 import { workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
-import { api, troubleOf } from "./api.ts";
+import { api, refusalOf } from "./api.ts";
 import { notify } from "./notices.ts";
 
 export interface ActionOptions {
@@ -112,7 +112,7 @@ export async function makeCallbackUrls(
   } catch (error) {
     notify(TEXTS.wait.noUrls(titleOf(node)), {
       isError: true,
-      details: [troubleOf(error).message],
+      details: [refusalOf(error)],
     });
     return undefined;
   }
@@ -133,7 +133,7 @@ export async function act(
   } catch (error) {
     notify(TEXTS.actions[verb].failed(ref.name), {
       isError: true,
-      details: [troubleOf(error).message],
+      details: [refusalOf(error)],
     });
     return undefined;
   }
@@ -153,7 +153,7 @@ export async function actOnMany(verb: Verb, refs: readonly Ref[]) {
       try {
         await call(verb, ref, {});
       } catch (error) {
-        refusals.push(`${ref.name}: ${troubleOf(error).message}`);
+        refusals.push(`${ref.name}: ${refusalOf(error)}`);
       }
     }
   };
@@ -174,7 +174,7 @@ export async function failStep(ref: Ref, node: NodeStatus, message: string): Pro
     await call("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
     notify(TEXTS.wait.failed(title));
   } catch (error) {
-    notify(TEXTS.wait.notFailed(title), { isError: true, details: [troubleOf(error).message] });
+    notify(TEXTS.wait.notFailed(title), { isError: true, details: [refusalOf(error)] });
   }
 }
 
@@ -201,6 +201,6 @@ export async function answerStep(
     });
     notify(TEXTS.wait.resumed(title));
   } catch (error) {
-    notify(TEXTS.wait.notResumed(title), { isError: true, details: [troubleOf(error).message] });
+    notify(TEXTS.wait.notResumed(title), { isError: true, details: [refusalOf(error)] });
   }
 }

@@ -44,3 +44,9 @@ export function troubleOf(error: unknown): Trouble {
   if (status === 404) return { kind: "missing", message };
   return { kind: status >= 500 ? "server" : "refused", message };
 }
+
+/** Why something that the visitor asked for was not done, as far as that is known. */
+export function refusalOf(error: unknown): string {
+  const { kind, message } = troubleOf(error);
+  return kind === "unreachable" ? TEXTS.troubles.unreachable.unanswered : message;
+}

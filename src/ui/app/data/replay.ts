@@ -3,7 +3,7 @@ import { createStore } from "@xstate/store";
 import { ClientError } from "../../../client/transport.ts";
 import type { Delivery, DeliveryFilters } from "../model/deliveries.ts";
 import { TEXTS } from "../texts.ts";
-import { api, type Trouble, troubleOf } from "./api.ts";
+import { api, refusalOf, type Trouble, troubleOf } from "./api.ts";
 import { readDeliveries } from "./deliveries.ts";
 import { notify } from "./notices.ts";
 
@@ -28,7 +28,7 @@ export async function replayOne(ref: Ref): Promise<boolean> {
     notify(TEXTS.events.replay.done(1));
     return true;
   } catch (error) {
-    notify(TEXTS.events.replay.failed, { isError: true, details: [troubleOf(error).message] });
+    notify(TEXTS.events.replay.failed, { isError: true, details: [refusalOf(error)] });
     return false;
   }
 }

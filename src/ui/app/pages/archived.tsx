@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Workflow } from "../../../spec/manifest.ts";
-import { api, troubleOf } from "../data/api.ts";
+import { api, refusalOf } from "../data/api.ts";
 import { notify } from "../data/notices.ts";
 import { usePolled } from "../data/polled.ts";
 import { useRights } from "../data/rights.ts";
@@ -97,7 +97,7 @@ async function act(verb: ArchivedVerb, { metadata }: Workflow): Promise<string |
         return "/archive";
     }
   } catch (error) {
-    notify(texts.failed(name), { isError: true, details: [troubleOf(error).message] });
+    notify(texts.failed(name), { isError: true, details: [refusalOf(error)] });
     return undefined;
   }
 }

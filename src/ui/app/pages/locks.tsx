@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Operations } from "../../../client/operations.ts";
 import { DATABASE_LIMITS } from "../../../spec/manifest.ts";
-import { api, troubleOf } from "../data/api.ts";
+import { api, refusalOf } from "../data/api.ts";
 import { useNow } from "../data/clock.ts";
 import { notify } from "../data/notices.ts";
 import { PAGE, readRows } from "../data/pages.ts";
@@ -191,7 +191,7 @@ function LimitForm({ lock, reload }: LimitProps): JSX.Element | null {
       setWanted(undefined);
       await reload();
     } catch (error) {
-      notify(locks.notChanged(name), { isError: true, details: [troubleOf(error).message] });
+      notify(locks.notChanged(name), { isError: true, details: [refusalOf(error)] });
     }
   };
   if (wanted === undefined) {

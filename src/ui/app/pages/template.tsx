@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { WorkflowTemplate } from "../../../spec/manifest.ts";
-import { api, troubleOf } from "../data/api.ts";
+import { api, refusalOf } from "../data/api.ts";
 import { notify } from "../data/notices.ts";
 import { usePolled } from "../data/polled.ts";
 import { useRights } from "../data/rights.ts";
@@ -94,7 +94,7 @@ async function removeTemplate({ namespace, name }: Ref): Promise<void> {
     notify(templates.removed(name));
     navigate(namespace === "" ? "/templates?scope=cluster" : "/templates");
   } catch (error) {
-    notify(templates.notRemoved(name), { isError: true, details: [troubleOf(error).message] });
+    notify(templates.notRemoved(name), { isError: true, details: [refusalOf(error)] });
   }
 }
 

@@ -2,7 +2,7 @@
 import { toString as describeFields } from "cronstrue";
 import type { JSX } from "preact";
 import type { CronWorkflow } from "../../../../spec/manifest.ts";
-import { api, troubleOf } from "../../data/api.ts";
+import { api, refusalOf } from "../../data/api.ts";
 import { notify } from "../../data/notices.ts";
 import { type CronState, scheduleWords, stateOf } from "../../model/crons.ts";
 import type { Look } from "../../model/phases.ts";
@@ -89,7 +89,7 @@ export async function actOnCron(verb: CronVerb, { namespace, name }: CronRef): P
     }
     return true;
   } catch (error) {
-    notify(crons.failed(name), { isError: true, details: [troubleOf(error).message] });
+    notify(crons.failed(name), { isError: true, details: [refusalOf(error)] });
     return false;
   }
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { MinimalAnswer } from "../../../../client/answer.ts";
 import type { Workflow } from "../../../../spec/manifest.ts";
-import { troubleOf } from "../../data/api.ts";
+import { refusalOf, troubleOf } from "../../data/api.ts";
 import { notify } from "../../data/notices.ts";
 import { useRights } from "../../data/rights.ts";
 import { navigate } from "../../data/router.ts";
@@ -35,7 +35,9 @@ export function SubmitForm(
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true);
     setRefusal(undefined);
-    await work().catch((error) => setRefusal(troubleOf(error).message));
+    await work().catch((error) =>
+      setRefusal(work === send ? refusalOf(error) : troubleOf(error).message)
+    );
     setBusy(false);
   };
   const send = async () => {
