@@ -1,4 +1,5 @@
 /** Pages that change while somebody looks, and pages without data, with errors, and with a network that breaks. */
+import type { Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Workflow } from "../../../src/spec/manifest.ts";
 import { browserMissing } from "../../support/argo_pages.ts";
@@ -177,6 +178,29 @@ describe.skipIf(missing !== undefined)(
       await ui.button("Resume").click();
       await shows(/No answer came, so it may have been done all the same/);
       await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
+    });
+
+    test("a workflow that changed long ago is read once, and followed from now on", async () => {
+      await ui.submit("old", WAITS);
+      // More than the server keeps of the changes: it looks at that after every 64.
+      const arguments_ = { parameters: [{ name: "text", value: "x".repeat(1_000_000) }] };
+      for (let i = 0; i < 90; i++) {
+        await ui.submit(`later-${i}`, i < 20 ? { ...WAITS, arguments: arguments_ } : WAITS);
+      }
+      const calls: string[] = [];
+      const note = (request: Request) => void calls.push(request.url());
+      ui.page.on("request", note);
+      await ui.open("/workflows/default/old");
+      const watches = () => calls.filter((url) => url.includes("/workflow-events/")).length;
+      await expect.poll(watches, { timeout: 10_000 }).toBe(2);
+      await ui.page.waitForTimeout(2_000);
+      expect(watches()).toBe(2);
+      const reads = calls.filter((url) => url.includes("/api/v1/workflows/default/old"));
+      expect(reads.length).toBeLessThanOrEqual(3);
+      await ui.call("PUT", "workflows/default/old/resume", {});
+      await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
+      ui.page.off("request", note);
+      for (let i = 0; i < 90; i++) await ui.call("DELETE", `workflows/default/later-${i}`);
     });
 
     test("a log that broke off is read on, and no line comes twice", async () => {

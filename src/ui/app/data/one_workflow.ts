@@ -65,15 +65,42 @@ export class OneWorkflow {
     if (workflow !== undefined && !this.#isClosed) this.#follow(workflow);
   }
 
-  #follow(workflow: Workflow): void {
+  /**
+   * The same where the server no longer has the changes since the last one of this workflow, which may be long ago: it is
+   * followed from the version that the store has now.
+   */
+  async #loadAnew(): Promise<void> {
+    const version = await this.#versionOfStore();
+    const workflow = await this.#read();
+    if (workflow !== undefined && !this.#isClosed) this.#follow(workflow, version);
+  }
+
+  async #versionOfStore(): Promise<string | undefined> {
+    try {
+      const { metadata } = await api.call("WorkflowService_ListWorkflows", {
+        params: { namespace: this.#namespace },
+        query: {
+          "listOptions.fieldSelector": `metadata.name=${this.#name}`,
+          "listOptions.limit": 1,
+          fields: "metadata",
+        },
+      });
+      return metadata.resourceVersion;
+    } catch {
+      // Reading the workflow tells what is wrong.
+      return undefined;
+    }
+  }
+
+  #follow(workflow: Workflow, version = workflow.metadata.resourceVersion): void {
     this.#closeWatch();
     this.#closeWatch = openWatch({
       namespace: this.#namespace,
       name: this.#name,
       ...(isLarge(workflow) && { fields: HEAD_FIELDS }),
-      version: workflow.metadata.resourceVersion ?? "",
+      version: version ?? "",
       onChanges: (changes) => this.#apply(changes),
-      onStale: () => void this.load(),
+      onStale: () => void this.#loadAnew(),
     });
   }
 

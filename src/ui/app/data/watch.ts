@@ -78,6 +78,9 @@ class Watch {
       const end = await this.#follow(this.#attempt.signal);
       if (signal.aborted) return;
       if (end === "stale") {
+        // Whatever the server says to the next watch, nobody asks without a pause.
+        await rest(FIRST_PAUSE_MS, signal);
+        if (signal.aborted) return;
         this.close();
         this.#options.onStale();
         return;
