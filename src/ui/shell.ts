@@ -49,9 +49,14 @@ export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: S
     <link rel="icon" href="${asset(built.icon)}" type="image/svg+xml">
     <link rel="stylesheet" href="${asset(built.style)}">
     ${built.preloads.map((name) => html`<link rel="modulepreload" href="${asset(name)}">`)}
-    ${page?.hasDataAtPath === true
-      ? html`<link rel="preload" as="fetch" crossorigin="anonymous" href="${root}api/v1${path}">`
-      : ""}
+    ${page?.dataQuery === undefined ? "" : html`
+      <link
+        rel="preload"
+        as="fetch"
+        crossorigin="anonymous"
+        href="${root}api/v1${path}?${page.dataQuery}"
+      >
+    `}
     <script type="module" src="${asset(built.script)}"></script>
       </head>
       <body>

@@ -30,8 +30,11 @@ export interface PageEntry {
   goKey?: string;
   /** Rights in some namespace, one of which makes the page worth opening: resource and verb. Absent: none is needed. */
   needs?: readonly (readonly [resource: string, verb: string])[];
-  /** What the page asks the API for at first has the page's own path there, so the browser can ask before the script does. */
-  hasDataAtPath?: true;
+  /**
+   * What the page asks the API for at first has the page's own path there and this query, so the browser can ask before the
+   * script does.
+   */
+  dataQuery?: string;
 }
 
 const LISTS_WORKFLOWS: PageEntry["needs"] = [["workflows", "list"]];
@@ -92,7 +95,7 @@ export const PAGES: readonly PageEntry[] = [
     key: "workflow",
     path: "/workflows/:namespace/:name",
     title: TEXTS.pages.workflow,
-    hasDataAtPath: true,
+    dataQuery: "exactTimes=true",
   },
   { key: "playground", path: "/events/playground", title: TEXTS.pages.playground },
   { key: "bindings", path: "/events/bindings", title: TEXTS.pages.bindings },

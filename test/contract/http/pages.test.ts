@@ -63,7 +63,7 @@ describe("the shell", () => {
     // Only the address that the browser asks for the workflow has it, as the visitor's browser has sent it.
     expect(text.split("alert(1)")).toHaveLength(2);
     expect(text).toContain(
-      `href="../../api/v1/workflows/default/%3Cscript%3Ealert(1)%3C%2Fscript%3E"`,
+      `href="../../api/v1/workflows/default/%3Cscript%3Ealert(1)%3C%2Fscript%3E?exactTimes=true"`,
     );
     const quoted = await ask("/workflows/default/'%22&<>");
     expect(await quoted.text()).not.toMatch(/default\/[^"]*['<>]/);
