@@ -13,7 +13,7 @@ const GATHER_MS = 100;
 
 export interface FollowRequest {
   workflow: { namespace: string; name: string };
-  /** Version of the workflow from which on its changes are followed. */
+  /** Version of the store from which on the workflow's changes are followed. */
   after: string;
   /** The pods of the workflow after a change. */
   laterPods: (workflow: Workflow) => Promise<Pod[]>;

@@ -1,9 +1,10 @@
 import { Readable } from "node:stream";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startInstance } from "../../../test/support/api_server.ts";
 import { unrestrictedCaller } from "../../auth/caller.ts";
 import { notFound } from "../../base/problem.ts";
 import type { LogLine } from "../../executors/port.ts";
+import { openMemoryStore } from "../../store/memory/store.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { type LogEntry, type LogRequest, workflowLogs } from "./logs.ts";
 
@@ -152,10 +153,35 @@ test("without an executor, kept lines are read and a followed log ends with the 
   }]);
   let isOver = false;
   const followed = read({ follow: true }).finally(() => isOver = true);
+  await vi.waitFor(() => expect(instance.service.watches.size).toBe(1));
   await instance.service.host.execute("ns", "w", {
     type: "control",
     request: { type: "suspend" },
   });
+  expect(isOver).toBe(false);
+  await instance.service.host.execute("ns", "w", { type: "delete" });
+  expect(await followed).toEqual([]);
+});
+
+test("the log of a workflow that changed before the feed begins is followed", async () => {
+  await instance.stop();
+  instance = await startInstance({
+    gatekeeper: { server: true, authenticators: [] },
+    store: openMemoryStore({ feedLength: 2 }),
+  });
+  service = { ...instance.service };
+  for (const name of ["w", "later-1", "later-2", "later-3"]) {
+    await instance.seed([{
+      kind: "Workflow",
+      metadata: { name, namespace: "ns", uid: `uid-${name}` },
+      spec: { entrypoint: "t", templates: [{ name: "t", container: { image: "i" } }] },
+      status: { phase: "Running", startedAt: "2026-01-01T00:00:00Z", finishedAt: null },
+    }]);
+  }
+  let isOver = false;
+  const followed = read({ follow: true }).finally(() => isOver = true);
+  await vi.waitFor(() => expect(isOver || instance.service.watches.size > 0).toBe(true));
+  await new Promise((done) => setTimeout(done, 50));
   expect(isOver).toBe(false);
   await instance.service.host.execute("ns", "w", { type: "delete" });
   expect(await followed).toEqual([]);

@@ -10,6 +10,7 @@ import { nextTurn } from "../../platform/clock.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
+import type { Version } from "../../store/version.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { allowedName, findStored, type WorkflowRef } from "../workflows/reads.ts";
@@ -53,6 +54,8 @@ export async function workflowLogs(
 ): Promise<AsyncIterable<LogEntry>> {
   const { namespace } = ref;
   const name = await allowedName(deps, caller, ref, "get");
+  // Not the workflow's own version: the feed may no longer reach back to its last change.
+  const after = request.follow === true ? await deps.store.query.version() : "";
   const stored = await findStored(deps, namespace, name);
   const isFound = compileGrep(request.grep ?? "");
   const labels = parseLabelSelector(request.selector ?? "");
@@ -64,7 +67,7 @@ export async function workflowLogs(
     container: request.container ?? "main",
   };
   const workflow = await readStoredWorkflow(stored, deps, new Turns());
-  const lines = await podLines(deps, stored, workflow, selection, request, signal);
+  const lines = await podLines(deps, stored, workflow, selection, { ...request, after }, signal);
   return entriesOf(lines, isFound, request.timestamps === true);
 }
 
@@ -73,7 +76,7 @@ async function podLines(
   stored: StoredActor,
   workflow: Workflow,
   selection: PodSelection,
-  request: LogRequest,
+  request: LogRequest & { after: Version },
   signal: AbortSignal,
 ): Promise<AsyncIterable<PodLine>> {
   const pods = await podsOf(workflow, stored, selection);
@@ -84,9 +87,9 @@ async function podLines(
   const { namespace = "", name = "" } = workflow.metadata;
   return new LogFollower(deps, {
     workflow: { namespace, name },
-    after: stored.version,
-    read: podReader(deps, workflow, { ...request, follow, signal }),
-    readPast,
+      after: request.after,
+      read: podReader(deps, workflow, { ...request, follow, signal }),
+      readPast,
     signal,
     laterPods: async (changed): Promise<Pod[]> => {
       const now = await deps.workflows.find(namespace, name);
