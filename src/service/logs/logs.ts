@@ -87,9 +87,9 @@ async function podLines(
   const { namespace = "", name = "" } = workflow.metadata;
   return new LogFollower(deps, {
     workflow: { namespace, name },
-      after: request.after,
-      read: podReader(deps, workflow, { ...request, follow, signal }),
-      readPast,
+    after: request.after,
+    read: podReader(deps, workflow, { ...request, follow, signal }),
+    readPast,
     signal,
     laterPods: async (changed): Promise<Pod[]> => {
       const now = await deps.workflows.find(namespace, name);
