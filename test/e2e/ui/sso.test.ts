@@ -125,7 +125,8 @@ describe.skipIf(missing !== undefined)(
       await page.context().clearCookies();
       // As a hostile page would do it, to log somebody in as somebody else.
       await open("/oauth2/callback?code=stolen&state=guessed");
-      await page.getByText(/took too long, or another one has begun since\. Log in again/).waitFor();
+      await page.getByText(/took too long, or another one has begun since\. Log in again/)
+        .waitFor();
       await open("/login?from=%2Fwaiting");
       const asked = page.waitForRequest((one) => one.url().startsWith(`${provider.issuer}/auth?`));
       await startLogin();
