@@ -137,7 +137,8 @@ export async function storeWorkflow(
   const { name: given = "", generateName: base = "" } = own;
   const estimate = isDry ? undefined : deps.estimates?.of(namespace, normal);
   const seconds = estimate instanceof Promise ? await estimate : estimate;
-  const estimated = seconds === undefined
+  // As the reference leaves out an estimate of 0.
+  const estimated = seconds === undefined || seconds === 0
     ? normal
     : withStatus(normal, { estimatedDuration: seconds });
   // A repeated request must generate the same names as the first one.

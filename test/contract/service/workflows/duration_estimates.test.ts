@@ -1,5 +1,5 @@
 /** How long the service expects a workflow to take, from those that have run. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { DurationEstimates } from "../../../../src/service/workflows/duration_estimates.ts";
 import type { Workflow } from "../../../../src/spec/manifest.ts";
@@ -60,5 +60,36 @@ test("of() tells what the last success from the same template took", async () =>
   expect(await estimates.of("n", byCluster)).toBe(8);
   await clock.advance(50_000);
   expect(await estimates.of("n", byTemplate)).toBe(5);
+  await instance.stop();
+});
+
+test("a workflow shows its estimate, unless that is less than half a second", async () => {
+  const instance = await startInstance({
+    gatekeeper: { server: true, authenticators: [] },
+    executors: [],
+  });
+  const call = async (path: string, body?: JsonObject) => {
+    const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const answer = await instance.fetch(new Request(`http://localhost/api/v1/${path}`, init));
+    expect(answer.status).toBe(200);
+    return await answer.json() as Workflow;
+  };
+  const spec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+  await call("workflow-templates/n", { template: { metadata: { name: "t" }, spec } });
+  await call("cluster-workflow-templates", { template: { metadata: { name: "t" }, spec } });
+  await instance.seed([
+    ran("1", "workflow-template", 1, 12),
+    ran("2", "cluster-workflow-template", 1, 0),
+  ]);
+  const shown = async (resourceKind: string) => {
+    const { metadata } = await call("workflows/n/submit", { resourceKind, resourceName: "t" });
+    return await vi.waitFor(async () => {
+      const { status } = await call(`workflows/n/${metadata.name}`);
+      expect(status?.phase).toBe("Running");
+      return status;
+    });
+  };
+  expect(await shown("WorkflowTemplate")).toMatchObject({ estimatedDuration: 12 });
+  expect(await shown("ClusterWorkflowTemplate")).not.toHaveProperty("estimatedDuration");
   await instance.stop();
 });
