@@ -31,6 +31,7 @@ export const ALONE = {
   ],
   contract: [
     "test/contract/archive/argo_archive.test.ts",
+    "test/contract/auth/cluster_reviews.test.ts",
     "test/contract/http/request_bodies.test.ts",
     "test/contract/kubernetes/cluster_faults.test.ts",
     "test/contract/store/large_retry.test.ts",
