@@ -30,6 +30,7 @@ export async function openWebhooks(
     metrics,
   }, {
     maxBacklog: config.webhookBacklog,
+    maxDeadLetters: config.webhookDeadLetters,
     retryForMs: config.webhookRetryFor,
     apiGroup: config.apiGroup,
   });

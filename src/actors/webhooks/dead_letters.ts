@@ -37,7 +37,7 @@ export interface DeadLetterBounds {
 }
 
 /** Most characters of all letters of a subscription. */
-const MAX_SIZE = 16 * 1024 * 1024;
+export const MAX_LETTERS_SIZE = 16 * 1024 * 1024;
 const PART = "d:";
 /** There is one as long as the actor has letters. */
 const SWEEP_TIMER = "sweep";
@@ -138,7 +138,9 @@ class DeadLettersActor implements HotActor {
     const key = PART + letter.delivery.id;
     this.#taken.put[key] = text;
     this.#taken.drop.delete(key);
-    while (this.#letters.size > this.#bounds.maxCount || this.#size > MAX_SIZE) this.#dropOldest();
+    while (this.#letters.size > this.#bounds.maxCount || this.#size > MAX_LETTERS_SIZE) {
+      this.#dropOldest();
+    }
   }
 
   #replay(ids: Json | undefined, now: number): undefined {

@@ -52,6 +52,19 @@ export function withoutDone(
   return receivers.length === 0 ? undefined : { ...effect, receivers };
 }
 
+/** Deliveries that a shard holds. */
+export interface HeldPost {
+  effect: PostWebhook | PostWebhooks;
+  /** False when another replica has them: they are forgotten here. */
+  isHeld(): boolean;
+  /** Tells the shard that they need not be done again. */
+  done(): void;
+  /** The same of some of them. @param make what is left when it is stored */
+  rewrite(make: () => PostWebhook | PostWebhooks): void;
+  /** Brings a command to an actor; resolves when it is durable there. */
+  deliver(id: string, actor: ActorId, body: Json): Promise<void>;
+}
+
 /** What became of events that failed for good. */
 export interface DeadEvent {
   namespace: string;

@@ -6,8 +6,8 @@ import { createMetrics } from "../../platform/metrics.ts";
 import type { SubscriptionSet } from "../../events/subscription.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { Subscription } from "../../spec/manifest.ts";
-import type { PostWebhook, PostWebhooks, WebhookDelivery } from "./delivery.ts";
-import { type HeldPost, Webhooks } from "./webhooks.ts";
+import type { HeldPost, PostWebhook, PostWebhooks, WebhookDelivery } from "./delivery.ts";
+import { Webhooks } from "./webhooks.ts";
 
 function subscriptionOf(name: string): Subscription {
   return {
@@ -19,7 +19,7 @@ function subscriptionOf(name: string): Subscription {
 function create(
   clock: ManualClock,
   maxBacklog: number,
-  { names = ["dead"], answering = new Set<string>() } = {},
+  { names = ["dead"], answering = new Set<string>(), maxDeadLetters = 5_000 } = {},
 ): Webhooks {
   const about = () => names.map(subscriptionOf);
   const find = (_: string, name: string) => subscriptionOf(name);
@@ -36,7 +36,7 @@ function create(
     ids: seededIds(),
     log: createLogger("silent"),
     metrics: createMetrics(),
-  }, { maxBacklog, retryForMs: 1_000, apiGroup: "argoproj.io" });
+  }, { maxBacklog, maxDeadLetters, retryForMs: 1_000, apiGroup: "argoproj.io" });
 }
 
 function deliveryTo(name: string, at: number): WebhookDelivery {
@@ -75,6 +75,32 @@ test("what is given up goes to the dead letters a little at a time, of all subsc
     for (const { end } of underWay.splice(0)) end();
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
+});
+
+test("while the dead letters are away, no more deliveries wait for them than they keep", async () => {
+  const webhooks = create(new ManualClock(), 0, { maxDeadLetters: 100 });
+  const done: number[] = [];
+  const kept: string[] = [];
+  let isAway = true;
+  const ends: (() => void)[] = [];
+  for (let at = 0; at < 1_000; at++) {
+    webhooks.take(heldOf(deliveryTo("dead", at), {
+      isHeld: () => !done.includes(at),
+      done: () => void done.push(at),
+      deliver: async (id) => {
+        if (isAway) await new Promise<void>((end) => void ends.push(end));
+        kept.push(id);
+      },
+    }));
+  }
+  // Those under way, and as many as there is room for; the oldest of the others would be pushed out.
+  expect(done.length).toBe(1_000 - 100 - ends.length);
+  expect(ends.length).toBeLessThanOrEqual(16);
+  isAway = false;
+  for (const end of ends) end();
+  while (done.length < 1_000) await new Promise((resolve) => setTimeout(resolve, 0));
+  expect(kept).toContain("bury/dead-999");
+  expect(kept.length).toBe(100 + ends.length);
 });
 
 test("a dead letter says why, also when there was no attempt", async () => {

@@ -4,23 +4,20 @@
  * replica, so a receiver that is down or slow holds up no other.
  */
 import { errorText } from "../../base/error_text.ts";
-import type { Json } from "../../base/json.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { SubscribableChange, SubscriptionSet } from "../../events/subscription.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { GuardedPost, PostAnswer } from "../../platform/guarded_post.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Counter, Histogram, Metrics } from "../../platform/metrics.ts";
 import type { Subscription } from "../../spec/manifest.ts";
 import { subscriptionRetryMs, subscriptionTimeoutMs } from "../../spec/subscription.ts";
-import type { ActorId } from "../../store/port.ts";
-import type { DeadLettersCommand } from "./dead_letters.ts";
+import { Burials, type HeldEntry } from "./burials.ts";
 import {
   type DeadEvent,
-  deadLettersId,
   deliveriesIn,
+  type HeldPost,
   type PostWebhook,
   type PostWebhooks,
   receiverOf,
@@ -36,29 +33,16 @@ import { type AttemptResult, type Entry, Target } from "./target.ts";
 const MAX_BACKLOG_SIZE = 8 * 1024 * 1024;
 /** A delivery that waited for its first attempt is given up no earlier than this after a start, ms. */
 const FIRST_CHANCE_MS = 60_000;
-/** Deliveries on their way to the dead letters at once: workflows wait behind them. */
-const MAX_BURIALS = 256;
 /** Why a delivery is given up for which there was no attempt. */
 const NOT_TRIED = "the receiver kept failing, so this was not tried";
 const LAG_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400];
 const ID_LENGTH = 24;
 
-/** Deliveries that a shard holds. */
-export interface HeldPost {
-  effect: PostWebhook | PostWebhooks;
-  /** False when another replica has them: they are forgotten here. */
-  isHeld(): boolean;
-  /** Tells the shard that they need not be done again. */
-  done(): void;
-  /** The same of some of them. @param make what is left when it is stored */
-  rewrite(make: () => PostWebhook | PostWebhooks): void;
-  /** Brings a command to an actor; resolves when it is durable there. */
-  deliver(id: string, actor: ActorId, body: Json): Promise<void>;
-}
-
 export interface WebhooksOptions {
   /** Most deliveries of one subscription that wait on this replica; the newest beyond are given up. */
   maxBacklog: number;
+  /** Most dead letters of one subscription. */
+  maxDeadLetters: number;
   /** How long a delivery is tried at most, ms. */
   retryForMs: number;
   apiGroup: string;
@@ -80,7 +64,7 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   /** By namespace and name of the subscription. */
   readonly #targets = new Map<string, Target>();
-  readonly #burials = new FairLimiter(MAX_BURIALS);
+  readonly #burials: Burials;
   readonly #stop = new AbortController();
   readonly #outcomes: Counter;
   readonly #attempts: Counter;
@@ -90,6 +74,7 @@ export class Webhooks {
   constructor(deps: WebhooksDeps, options: WebhooksOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#burials = new Burials(deps, options.maxDeadLetters);
     const { metrics } = deps;
     this.#outcomes = metrics.counter(
       "sluice_webhook_deliveries_total",
@@ -341,32 +326,11 @@ export class Webhooks {
     throw new Error(`Secret "${name}" in namespace ${namespace} has no key "${key}" for ${use}`);
   }
 
-  /** Moves a delivery to the dead letters, however long that takes. */
   async #bury(entry: HeldEntry): Promise<void> {
-    const { clock, ids, log } = this.#deps;
-    const { delivery, reason, attempts } = entry;
-    const { namespace, name } = delivery.subscription;
-    const id = deadLettersId(namespace, name);
-    const command: DeadLettersCommand = { type: "bury", delivery, reason, attempts };
-    const body = command as unknown as Json;
-    for (let attempt = 0; entry.isHeld(); attempt++) {
-      try {
-        await this.#burials.run(id, () => entry.deliver(`bury/${delivery.id}`, id, body));
-        this.#outcomes.inc(OUTCOMES.dead);
-        return entry.done();
-      } catch (cause) {
-        if (attempt % 10 === 0) {
-          log.warn({ namespace, subscription: name, err: cause }, "dead letter not kept yet");
-        }
-        await clock.sleep(Math.min(30_000, 100 * 2 ** attempt) * (0.5 + ids.fraction()));
-      }
-    }
+    const isHeld = entry.isHeld();
+    await this.#burials.bury(entry);
+    if (isHeld) this.#outcomes.inc(OUTCOMES.dead);
   }
-}
-
-interface HeldEntry extends Entry, Pick<HeldPost, "deliver"> {
-  /** Tells the shard that it need not be done again. */
-  done(): void;
 }
 
 /** Characters of what one delivery holds. */
