@@ -220,3 +220,20 @@ describe("CronRunner", () => {
     expect(reconciled).toContain("a c");
   });
 });
+
+test("thousands of cron workflows are read a little at a time", async () => {
+  for (let at = 0; at < 1_200; at++) await put(`c${at}`);
+  const sizes: number[] = [];
+  const { list } = store.manifests;
+  store.manifests.list = async (...query) => {
+    const page = await list.apply(store.manifests, query);
+    sizes.push(page.items.length);
+    return page;
+  };
+  await start("a");
+  await expect.poll(async () => {
+    await clock.advance(100);
+    return new Set(reconciled).size;
+  }).toBe(1_200);
+  expect(sizes.slice(0, 3)).toEqual([500, 500, 200]);
+});

@@ -27,6 +27,8 @@ const GRACE_MS = 15_000;
 /** Longest pause: replicas come and go unheard. */
 const MAX_PAUSE_MS = 2_000;
 const MAX_ATTEMPTS = 10;
+/** Cron workflows that are read at once: thousands in one piece block the loop. */
+const PAGE = 500;
 
 export interface CronRunnerDeps {
   store: Pick<Store, "manifests" | "query" | "membership">;
@@ -116,16 +118,27 @@ export class CronRunner {
   async #load(): Promise<Version> {
     const { manifests, membership } = this.#deps.store;
     this.#shards = await membership.shardCount(64);
-    const { items, version } = await manifests.list(KIND, { limit: 0 });
-    const ids = new Set(items.map(({ namespace, name }) => `${namespace}/${name}`));
+    const ids = new Set<string>();
+    // What changes meanwhile comes with the feed, which is followed from the first page on.
+    let start: Version | undefined;
+    let from: string | undefined;
+    do {
+      const page = await manifests.list(KIND, {
+        limit: PAGE,
+        ...(from !== undefined && { continue: from }),
+      });
+      start ??= page.version;
+      for (const { namespace, name, text } of page.items) {
+        if (this.#looks.isOver) await this.#looks.pause();
+        ids.add(`${namespace}/${name}`);
+        this.#put(namespace, name, text);
+      }
+      from = page.continue;
+    } while (from !== undefined);
     for (const id of [...this.#entries.keys()]) if (!ids.has(id)) this.#entries.delete(id);
-    for (const { namespace, name, text } of items) {
-      if (this.#looks.isOver) await this.#looks.pause();
-      this.#put(namespace, name, text);
-    }
     this.#isLoaded = true;
     this.#pause.end();
-    return version;
+    return start;
   }
 
   #see({ type, id, put, index }: Change): void {
