@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { ManualClock } from "../../../test/support/manual_clock.ts";
+import type { Workflow } from "../../spec/manifest.ts";
 import { LogFollower } from "./follower.ts";
 import type { Pod } from "./pods.ts";
 
@@ -12,6 +14,7 @@ test("for a client that does not read, little is read ahead, however long the li
     workflow: { namespace: "a", name: "w" },
     after: "1",
     laterPods: () => Promise.resolve([]),
+    look: () => Promise.resolve(undefined),
     async *read() {
       for (; read < 200; read++) yield { at: 0, text: "x".repeat(1_000_000) };
     },
@@ -50,6 +53,7 @@ test("what was written before comes in the order of time: first what is over, th
     workflow: { namespace: "a", name: "w" },
     after: "1",
     laterPods: () => Promise.resolve([]),
+    look: () => Promise.resolve(undefined),
     read,
     readPast: read,
     signal: new AbortController().signal,
@@ -65,4 +69,48 @@ test("what was written before comes in the order of time: first what is over, th
   for await (const { line } of follower.lines(pods)) got.push(line.text);
   expect(got).toEqual(["over 1", "over 5", "left 2", "right 3", "right 6", "left 7"]);
   expect(warned).toEqual(["broken"]);
+});
+
+test("a pod that began while changes could not be followed is read, too", async () => {
+  const clock = new ManualClock();
+  const after: string[] = [];
+  const running = { metadata: {}, status: { finishedAt: null } } as unknown as Workflow;
+  const deps = {
+    clock,
+    log: { warn() {} },
+    watches: {
+      async *follow(version: string) {
+        after.push(version);
+        if (version === "1") throw new Error("the watch was read too slowly");
+        yield [{ type: "DELETED", workflow: running }];
+      },
+    },
+  } as unknown as ServiceDeps;
+  const podOf = (id: string): Pod => ({
+    id,
+    podName: id,
+    namespace: "a",
+    isOver: false,
+    archived: undefined,
+  });
+  const read = async function* ({ id }: Pod) {
+    yield { at: 0, text: `of ${id}` };
+  };
+  const follower = new LogFollower(deps, {
+    workflow: { namespace: "a", name: "w" },
+    after: "1",
+    laterPods: () => Promise.resolve([podOf("p"), podOf("q")]),
+    look: () => Promise.resolve({ workflow: running, after: "2" }),
+    read,
+    readPast: read,
+    signal: new AbortController().signal,
+  });
+  const lines = follower.lines([podOf("p")])[Symbol.asyncIterator]();
+  const next = async () => (await lines.next()).value?.line.text;
+  expect(await next()).toBe("of p");
+  const later = next();
+  await clock.advance(1_000);
+  expect(await later).toBe("of q");
+  expect(await next()).toBeUndefined();
+  expect(after).toEqual(["1", "2"]);
 });

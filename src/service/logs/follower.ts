@@ -1,6 +1,7 @@
 /** Lines as they come, also of pods that begin later, until the workflow has ended or is gone. */
 import type { LogLine } from "../../executors/port.ts";
 import type { Workflow } from "../../spec/manifest.ts";
+import type { Version } from "../../store/version.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { mergeByTime } from "./merge.ts";
 import type { Pod, PodLine, ReadPod } from "./pods.ts";
@@ -10,13 +11,17 @@ const MAX_WAITING = 2 ** 17;
 const LINE_WEIGHT = 100;
 /** How long the first lines of several pods wait for each other, so that they come in the order of time. */
 const GATHER_MS = 100;
+/** Pause before the workflow is looked at again when its changes can't be followed, ms. */
+const LOOK_AGAIN_MS = 1_000;
 
 export interface FollowRequest {
   workflow: { namespace: string; name: string };
-  /** Version of the store from which on the workflow's changes are followed. */
-  after: string;
+  /** Version of the store before the workflow was read: its changes are followed from there on. */
+  after: Version;
   /** The pods of the workflow after a change. */
   laterPods: (workflow: Workflow) => Promise<Pod[]>;
+  /** The workflow as it is now, and the version of the store before; undefined if it is gone. */
+  look: () => Promise<{ workflow: Workflow; after: Version } | undefined>;
   /** Reads a pod until it ends. */
   read: ReadPod;
   /** Reads what a pod has written. */
@@ -123,21 +128,45 @@ export class LogFollower {
 
   /** Starts to read pods that begin, until the workflow has ended or is gone. */
   async #watch(): Promise<void> {
-    const { after, workflow, laterPods } = this.#request;
+    const { workflow, look } = this.#request;
+    const { log, clock } = this.#deps;
+    let after: Version | undefined = this.#request.after;
     this.#active++;
-    try {
-      for await (const changes of this.#deps.watches.follow(after, this.#signal, workflow)) {
-        for (const change of changes) {
-          if (change.type === "DELETED") return;
-          this.#start(await laterPods(change.workflow));
-          if ((change.workflow.status?.finishedAt ?? null) !== null) return;
+    while (!this.#signal.aborted) {
+      try {
+        if (after === undefined) {
+          const now = await look();
+          if (now === undefined || await this.#hasEnded(now.workflow)) break;
+          after = now.after;
         }
+        await this.#follow(after);
+        break;
+      } catch (error) {
+        log.warn(
+          { ...workflow, err: error },
+          "changes of a workflow whose log is read were missed",
+        );
+        after = undefined;
+        await clock.sleep(LOOK_AGAIN_MS, this.#signal);
       }
-    } catch (error) {
-      this.#deps.log.warn({ ...workflow, err: error }, "log stream ended early");
-    } finally {
-      this.#end();
     }
+    this.#end();
+  }
+
+  /** Follows the changes after a version until the workflow has ended or is gone, or nobody reads any more. */
+  async #follow(after: Version): Promise<void> {
+    const { workflow } = this.#request;
+    for await (const changes of this.#deps.watches.follow(after, this.#signal, workflow)) {
+      for (const change of changes) {
+        if (change.type === "DELETED" || await this.#hasEnded(change.workflow)) return;
+      }
+    }
+  }
+
+  /** Starts to read pods that are new. Tells whether there will be no more. */
+  async #hasEnded(workflow: Workflow): Promise<boolean> {
+    this.#start(await this.#request.laterPods(workflow));
+    return (workflow.status?.finishedAt ?? null) !== null;
   }
 
   #end(): void {

@@ -54,7 +54,7 @@ export async function workflowLogs(
 ): Promise<AsyncIterable<LogEntry>> {
   const { namespace } = ref;
   const name = await allowedName(deps, caller, ref, "get");
-  // Not the workflow's own version: the feed may no longer reach back to its last change.
+  // Not the version of the workflow: changes after that may be gone from the feed for long.
   const after = request.follow === true ? await deps.store.query.version() : "";
   const stored = await findStored(deps, namespace, name);
   const isFound = compileGrep(request.grep ?? "");
@@ -67,16 +67,23 @@ export async function workflowLogs(
     container: request.container ?? "main",
   };
   const workflow = await readStoredWorkflow(stored, deps, new Turns());
-  const lines = await podLines(deps, stored, workflow, selection, { ...request, after }, signal);
+  const found = { stored, workflow, after };
+  const lines = await podLines(deps, found, selection, request, signal);
   return entriesOf(lines, isFound, request.timestamps === true);
+}
+
+interface Found {
+  stored: StoredActor;
+  workflow: Workflow;
+  /** Version of the store before they were read, if the log is followed. */
+  after: Version;
 }
 
 async function podLines(
   deps: ServiceDeps,
-  stored: StoredActor,
-  workflow: Workflow,
+  { stored, workflow, after }: Found,
   selection: PodSelection,
-  request: LogRequest & { after: Version },
+  request: LogRequest,
   signal: AbortSignal,
 ): Promise<AsyncIterable<PodLine>> {
   const pods = await podsOf(workflow, stored, selection);
@@ -87,10 +94,15 @@ async function podLines(
   const { namespace = "", name = "" } = workflow.metadata;
   return new LogFollower(deps, {
     workflow: { namespace, name },
-    after: request.after,
+    after,
     read: podReader(deps, workflow, { ...request, follow, signal }),
     readPast,
     signal,
+    look: async () => {
+      const after = await deps.store.query.version();
+      const now = await deps.workflows.find(namespace, name);
+      return now && { workflow: await readStoredWorkflow(now, deps, new Turns()), after };
+    },
     laterPods: async (changed): Promise<Pod[]> => {
       const now = await deps.workflows.find(namespace, name);
       return now === undefined ? [] : await podsOf(changed, now, selection);
