@@ -129,7 +129,7 @@ export interface RedisKeys {
   replicas: string;
   /** A text that differs after each change of a shard's epoch; on one server only. */
   epochs: string;
-  /** The highest version that was given, or a little more; on one server only. */
+  /** The highest version that was given, or a later time; on one server only. */
   clock: string;
   /** Channels whose messages say that there is something in a shard's mailbox, in the feed, or in the event queue. */
   mailChannel(shard: number): string;

@@ -65,14 +65,14 @@ local function show(clock, version)
   return redis.pcall('SET', clock, number(version), 'GET')
 end
 
--- To be called before the first version, with about how many there will be. 'clock': its key, '' on a cluster.
-local function begin_versions(clock, count)
+-- To be called before the first version. 'clock': its key, '' on a cluster.
+local function begin_versions(clock)
   if clock == '' then return end
-  local last = show(clock, micros + count)
+  local last = show(clock, micros)
   last = type(last) == 'string' and tonumber(last) or 0
   if last < micros then return end
   micros = last + 1
-  show(clock, micros + count)
+  show(clock, micros)
 end
 
 -- To be called with the highest version that was given.
@@ -149,7 +149,7 @@ ${FEED}
 local call, arguments, concat = redis.call, ARGV, table.concat
 local max_length, max_bytes, layout, manifests, clock = string.match(arguments[3], '^(%d+) (%d+) (%d+) (.*) (.*)$')
 max_length, max_bytes = tonumber(max_length), tonumber(max_bytes)
-begin_versions(clock, #arguments)
+begin_versions(clock)
 
 -- Version of all manifests; asked for once in a call.
 local manifests_now
@@ -851,7 +851,7 @@ elseif ARGV[3] ~= '*' then
   if not before then return {'missing'} end
   if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
 end
-begin_versions(ARGV[9], 1)
+begin_versions(ARGV[9])
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
 end_versions(ARGV[9], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
@@ -877,7 +877,7 @@ local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])
 if not before then return false end
 if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
-begin_versions(ARGV[8], 1)
+begin_versions(ARGV[8])
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
 end_versions(ARGV[8], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
@@ -901,7 +901,7 @@ local base = KEYS[1]
 if redis.call('EXISTS', base .. '${SHARD_KEY.mail}') == 1 then
   redis.call('XTRIM', base .. '${SHARD_KEY.mail}', 'MAXLEN', 0)
 end
-begin_versions(ARGV[1], 1)
+begin_versions(ARGV[1])
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
 end_versions(ARGV[1], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version), 'floor', number(version))
