@@ -265,6 +265,16 @@ describe.skipIf(missing !== undefined)(`every page${skipped}`, () => {
     await ui.page.getByRole("heading", { name: "Workflows" }).waitFor();
   });
 
+  test("on paper a page is light, and has no controls", async () => {
+    const { page } = ui;
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await open("/workflows/default/broken");
+    await page.getByText("What happened").waitFor();
+    expect(await page.evaluate("getComputedStyle(document.body).color")).toBe("rgb(26, 32, 42)");
+    expect(await page.locator("button:visible").count()).toBe(0);
+    await page.emulateMedia({ media: null, colorScheme: null });
+  });
+
   test("the chosen colours stay over a reload", async () => {
     await ui.open("/");
     await ui.page.getByLabel("Colours").selectOption("dark");
