@@ -1,6 +1,10 @@
 /** Senders of events that prove who they are by a signature instead of a credential. */
-import { Problem, ProblemCode } from "../base/problem.ts";
-import { knownWithoutSenders, proveWebhook } from "../service/events/webhook_senders.ts";
+import { isProblem, Problem, ProblemCode } from "../base/problem.ts";
+import {
+  knownWithoutSenders,
+  proveWebhook,
+  type WebhookProof,
+} from "../service/events/webhook_senders.ts";
 import type { GuardedRequest, GuardVerdict } from "./route.ts";
 import { WEBHOOK_SECRET } from "../spec/naming.ts";
 
@@ -28,7 +32,14 @@ async function judge(
   { service, headers, body }: GuardedRequest,
   namespace: string,
 ): Promise<GuardVerdict | undefined> {
-  const proof = await proveWebhook(service, namespace, headers, () => body.bytes());
+  let proof: WebhookProof;
+  try {
+    proof = await proveWebhook(service, namespace, headers, () => body.bytes());
+  } catch (error) {
+    // Where nothing has to be proved, no event waits for a cluster that can't tell.
+    if (service.settings.authRequired || !isProblem(error, ProblemCode.Unavailable)) throw error;
+    return undefined;
+  }
   switch (proof.type) {
     case "proved":
       return { caller: proof.caller };

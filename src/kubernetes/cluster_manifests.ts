@@ -116,7 +116,8 @@ class ClusterManifests {
     const plural = CORE_PLURALS[kind];
     if (plural === undefined || namespace === "" || name === "") return undefined;
     const place = `${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
-    const object = await lookup.get(`/api/v1/namespaces/${place}`);
+    // A step or a lock that lacks it would fail for good, so it waits until that is known.
+    const object = await lookup.need(`/api/v1/namespaces/${place}`);
     return object && coreManifest(kind, asObject(object));
   }
 

@@ -1,9 +1,10 @@
 /**
  * Single objects of the cluster, asked for when the store has none. An answer counts for a moment; while the API server is
- * away, or slow, the last one does, and what was never seen counts as absent: nobody is held up.
+ * away, or slow, the last one does. Of what was never asked for nobody knows then whether it is there.
  */
 import { BoundedCache } from "../base/bounded_cache.ts";
 import type { JsonObject } from "../base/json.ts";
+import { unavailable } from "../base/problem.ts";
 import type { Logger } from "../platform/log.ts";
 import { type KubeClient, KubeError } from "./kube_client.ts";
 
@@ -17,6 +18,8 @@ const MAX_ENTRIES = 2_000;
 
 interface Entry {
   object: JsonObject | undefined;
+  /** The API server could not answer yet. */
+  isUnknown: boolean;
   until: number;
 }
 
@@ -31,17 +34,28 @@ export class ObjectLookup {
   readonly #options: ObjectLookupOptions;
   /** By path. */
   readonly #known = new BoundedCache<string, Entry>(MAX_ENTRIES);
-  readonly #asking = new Map<string, Promise<JsonObject | undefined>>();
+  readonly #asking = new Map<string, Promise<Entry>>();
 
   constructor(options: ObjectLookupOptions) {
     this.#options = options;
   }
 
   /** The object at a path; undefined when there is none, or it is not known. */
-  get(path: string): Promise<JsonObject | undefined> {
+  async get(path: string): Promise<JsonObject | undefined> {
+    return (await this.#look(path)).object;
+  }
+
+  /** The object at a path; undefined when there is none. @throws {Problem} Unavailable when it is not known */
+  async need(path: string): Promise<JsonObject | undefined> {
+    const { object, isUnknown } = await this.#look(path);
+    if (isUnknown) throw unavailable(`The cluster can't tell now what is at ${path}`);
+    return object;
+  }
+
+  #look(path: string): Promise<Entry> {
     const known = this.#known.get(path);
     if (known !== undefined && this.#options.monotonic() < known.until) {
-      return Promise.resolve(known.object);
+      return Promise.resolve(known);
     }
     const asking = this.#asking.get(path) ??
       this.#ask(path).finally(() => this.#asking.delete(path));
@@ -54,7 +68,7 @@ export class ObjectLookup {
     this.#known.delete(path);
   }
 
-  async #ask(path: string): Promise<JsonObject | undefined> {
+  async #ask(path: string): Promise<Entry> {
     const { client, log } = this.#options;
     try {
       const object = await client.call({ path, signal: AbortSignal.timeout(PATIENCE_MS) });
@@ -63,12 +77,14 @@ export class ObjectLookup {
       if (!(error instanceof KubeError)) throw error;
       if (error.status === 404) return this.#keep(path, undefined, MISSING_MS);
       log.warn({ path, reason: error.message }, "object of the cluster can't be read");
-      return this.#keep(path, this.#known.get(path)?.object, TROUBLE_MS);
+      const { object, isUnknown = error.isTransient } = this.#known.get(path) ?? {};
+      return this.#keep(path, object, TROUBLE_MS, isUnknown);
     }
   }
 
-  #keep(path: string, object: JsonObject | undefined, forMs: number): JsonObject | undefined {
-    this.#known.set(path, { object, until: this.#options.monotonic() + forMs });
-    return object;
+  #keep(path: string, object: JsonObject | undefined, forMs: number, isUnknown = false): Entry {
+    const entry = { object, isUnknown, until: this.#options.monotonic() + forMs };
+    this.#known.set(path, entry);
+    return entry;
   }
 }

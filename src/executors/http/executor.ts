@@ -16,6 +16,8 @@ import type { HttpTemplate } from "../../spec/manifest.ts";
 import { MAX_PARAMETER_BYTES } from "../capture.ts";
 import type { HttpAnswer } from "../../platform/http_message.ts";
 import { headersByName, sendHttp } from "../../platform/http_request.ts";
+import { isPassing } from "../passing_trouble.ts";
+import type { Report } from "../port.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 
 /** Truth of an expression over an environment; throws with a text when it has none. */
@@ -34,6 +36,8 @@ export interface HttpExecutorOptions {
  * waits for ever.
  */
 const DEFAULT_TIMEOUT_SECONDS = 30;
+/** How long a Secret that can't be read now is not asked for, ms. */
+const SECRET_WAIT_MS = 500;
 /** Lengths of timeouts that share a timer. */
 const TIMEOUT_LENGTHS = 100;
 
@@ -64,7 +68,8 @@ export class HttpExecutor extends ReplicaExecutor {
     return true;
   }
 
-  protected async run(task: TaskSpec, stop: Stop): Promise<TaskOutcome> {
+  protected async run(task: TaskSpec, stop: Stop, report: Report): Promise<TaskOutcome> {
+    const read = (header: string, of: SecretKey) => this.#secret(task, header, of, stop, report);
     const http = task.template.http ?? {};
     const { url: given = "", timeoutSeconds = 0, insecureSkipVerify = false } = http;
     const method = (http.method || "GET").toUpperCase();
@@ -78,7 +83,7 @@ export class HttpExecutor extends ReplicaExecutor {
       const headers: [string, string][] = [];
       for (const { name, value = "", valueFrom } of http.headers ?? []) {
         const from = valueFrom?.secretKeyRef;
-        headers.push([name, from === undefined ? value : await this.#secret(task, name, from)]);
+        headers.push([name, from === undefined ? value : await read(name, from)]);
       }
       addOwnHeaders(headers, task);
       const bytes = http.bodyFrom?.bytes;
@@ -148,17 +153,27 @@ export class HttpExecutor extends ReplicaExecutor {
     };
   }
 
-  /** The value of a header that a Secret holds. */
-  async #secret({ namespace }: TaskSpec, header: string, of: SecretKey): Promise<string> {
-    const { name = "", key } = of;
-    const secret = await this.#options.config.secret(namespace, name);
-    const found = secret?.[key];
-    if (found === undefined) {
-      throw new HttpFault(
-        `Secret "${name}" in namespace ${namespace} has no key "${key}" for header ${header}`,
-      );
+  /** The value of a header that a Secret holds. Waits, and says so, while the store or the cluster can't tell. */
+  async #secret(
+    { id, namespace }: TaskSpec,
+    header: string,
+    { name = "", key }: SecretKey,
+    { signal }: Stop,
+    report: Report,
+  ): Promise<string> {
+    for (;;) {
+      try {
+        const found = (await this.#options.config.secret(namespace, name))?.[key];
+        if (found !== undefined) return found;
+        throw new HttpFault(
+          `Secret "${name}" in namespace ${namespace} has no key "${key}" for header ${header}`,
+        );
+      } catch (error) {
+        if (signal.aborted || !isPassing(error)) throw error;
+        report({ type: "task-pending", task: id, message: errorText(error) });
+      }
+      await this.clock.sleep(SECRET_WAIT_MS, signal);
     }
-    return found;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Faults that an API server has on a bad day, and no real one on demand: old versions gone, cuts, refusals. */
 import { randomUUID } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { collectionPath, objectPath } from "../../../src/kubernetes/cluster_object.ts";
 import { KubeError, type KubeRequest } from "../../../src/kubernetes/kube_client.ts";
@@ -101,4 +101,54 @@ test("status is written at the rate that was set, whatever happens", async () =>
   const written = faults().writes() - before;
   expect(written).toBeLessThanOrEqual(Math.ceil(seconds * RATE) + 1);
   expect(written).toBeGreaterThanOrEqual(names.length);
+});
+
+describe("while the API server is away, what nobody has read yet", () => {
+  const call = async (method: string, path: string, body: JsonObject = {}) => {
+    const response = await fetch(`${server.url}/api/v1/${path}`, {
+      method,
+      ...(method !== "GET" && { body: JSON.stringify(body) }),
+    });
+    const answer = await response.json() as { status?: { phase?: string } };
+    return { status: response.status, phase: answer.status?.phase };
+  };
+  const add = (plural: string, body: JsonObject) =>
+    surely({ method: "POST", path: `/api/v1/namespaces/${kinds.namespace}/${plural}`, body });
+  const waitsThen = (next: JsonObject): JsonObject => ({
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        steps: [[{ name: "wait", template: "wait" }], [{ name: "next", template: "next" }]],
+      },
+      { name: "wait", suspend: {} },
+      { ...next, name: "next" },
+    ],
+  });
+
+  test.each(["Secret of a request", "size of a semaphore"])("is awaited: the %s", async (what) => {
+    await add("secrets", { metadata: { name: "a" }, data: { key: btoa("value") } });
+    await add("configmaps", { metadata: { name: "a" }, data: { key: "1" } });
+    const header = { name: "x-key", valueFrom: { secretKeyRef: { name: "a", key: "key" } } };
+    const semaphore = { configMapKeyRef: { name: "a", key: "key" } };
+    const spec = waitsThen(
+      what.startsWith("Secret")
+        ? { http: { url: `${server.url}/healthz`, headers: [header] } }
+        : { suspend: { duration: "0s" }, synchronization: { semaphores: [semaphore] } },
+    );
+    const path = `workflows/${kinds.namespace}`;
+    await call("POST", path, { workflow: { metadata: { name: "away" }, spec } });
+    faults().refuse(Infinity);
+    await call("PUT", `${path}/away/resume`);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await call("GET", `${path}/away`)).toMatchObject({ phase: "Running" });
+    faults().refuse(0);
+    await expect.poll(() => call("GET", `${path}/away`), PATIENCE)
+      .toMatchObject({ phase: "Succeeded" });
+  });
+
+  test("holds no event up that needs no proof", async () => {
+    faults().refuse(Infinity);
+    expect(await call("POST", `events/${kinds.namespace}/`)).toMatchObject({ status: 200 });
+  });
 });
