@@ -20,7 +20,8 @@ import { changeOf, collect, commitOf, entryOf, never } from "./store_setting.ts"
 
 const SHARDS = 3;
 const FAR_MS = 4_000_000_000_000;
-const HOUR_MS = 3_600_000;
+/** Longer than a run, and not longer than a lease may last. */
+const TERM_MS = 600_000;
 const RUNS = Number(process.env["SLUICE_RUNS"] ?? 100);
 const TIMEOUT_MS = Math.max(300_000, RUNS * 1_000);
 
@@ -158,9 +159,9 @@ const leases: fc.Arbitrary<Operation> = fc.record({
   name: `${act} ${shard} by ${replica}`,
   async run(store) {
     const epoch = epochOf(store, shard);
-    if (act === "renew") return await store.membership.renew([{ shard, epoch }], replica, HOUR_MS);
+    if (act === "renew") return await store.membership.renew([{ shard, epoch }], replica, TERM_MS);
     if (act === "release") return await store.membership.release({ shard, epoch });
-    const lease = await store.membership.acquire(shard, replica, HOUR_MS);
+    const lease = await store.membership.acquire(shard, replica, TERM_MS);
     if (lease !== undefined) epochs.get(store)?.set(shard, lease.epoch);
     return lease;
   },
@@ -295,7 +296,7 @@ const events: fc.Arbitrary<Operation> = fc.record({
     { nil: undefined },
   ),
   state: fc.constantFrom("done", "dead"),
-  afterMs: fc.constantFrom(0, HOUR_MS),
+  afterMs: fc.constantFrom(0, TERM_MS),
 }).map(({ act, number, worker, dedupe, state, afterMs }) => ({
   name: `${act} event ${number} ${worker} ${state} ${afterMs} ${JSON.stringify(dedupe)}`,
   async run(store) {
@@ -313,7 +314,7 @@ const events: fc.Arbitrary<Operation> = fc.record({
         return await store.events.offer({ ...common, text: `text ${id}` }, 5, dedupe);
       case "take":
       case "claim": {
-        const silence = act === "take" ? HOUR_MS : 0;
+        const silence = act === "take" ? TERM_MS : 0;
         const taken = await store.events.take(worker, 100, silence, 0, never);
         // Only some stores know a version of the manifests.
         return taken.map(({ manifests: _manifests, ...event }) => event)
@@ -355,7 +356,7 @@ async function observe(store: Store, sequence: Operation[], changes?: number) {
   epochs.set(store, new Map());
   await store.membership.shardCount(SHARDS);
   for (let shard = 0; shard < SHARDS; shard++) {
-    const lease = await store.membership.acquire(shard, "r1", HOUR_MS);
+    const lease = await store.membership.acquire(shard, "r1", TERM_MS);
     epochs.get(store)?.set(shard, lease?.epoch ?? 0);
   }
   const from = await store.query.version();
