@@ -36,8 +36,11 @@ async function judge(
   try {
     proof = await proveWebhook(service, namespace, headers, () => body.bytes());
   } catch (error) {
-    // Where nothing has to be proved, no event waits for a cluster that can't tell.
-    if (service.settings.authRequired || !isProblem(error, ProblemCode.Unavailable)) throw error;
+    // Where nothing has to be proved, no event waits for a cluster that can't tell. A store that did not answer would not
+    // answer when the event is stored either, and the sender would wait for both.
+    const isPassedOver = !service.settings.authRequired &&
+      isProblem(error, ProblemCode.Unavailable) && !error.mayBeDone;
+    if (!isPassedOver) throw error;
     return undefined;
   }
   switch (proof.type) {
