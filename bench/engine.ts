@@ -122,7 +122,7 @@ function measure(workflow: Workflow, count: number): Cost {
   let bytes = 0;
   const collect = () => {
     const changes = takeChanges(state);
-    for (const text of Object.values(changes.put)) bytes += text.length;
+    for (const { text } of changes.put) bytes += text.length;
     for (const effect of changes.effects) {
       if (effect.type === "start-task") tasks.push(effect.id.slice("start/".length));
     }

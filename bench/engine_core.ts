@@ -93,7 +93,7 @@ function runJobs(round: number): Map<string, Cost> {
   };
   const store = (job: Job) => {
     const { put, effects } = takeChanges(job.state);
-    for (const key in put) job.parts[key] = put[key] as string;
+    for (const { key, text } of put) job.parts[key] = text;
     for (const effect of effects) if (effect.type === "start-task") job.task = effect.task.id;
   };
   let characters = 0;

@@ -46,7 +46,7 @@ async function fill(store: Store): Promise<void> {
     const { parts, index } = manyNodes(name, NODES);
     const keys = Object.entries(parts);
     for (let at = 0; at < keys.length; at += PORTION) {
-      const put = Object.fromEntries(keys.slice(at, at + PORTION));
+      const put = keys.slice(at, at + PORTION).map(([key, text]) => ({ key, text }));
       const change = { id, put, drop: [], ...(at === 0 ? { index } : {}) };
       await store.shards.commit({
         ...lease,

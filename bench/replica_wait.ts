@@ -7,6 +7,7 @@
  * One Redis with one replica, both with `everysec`. Two stores on it, one that waits for the replica and one that doesn't, take turns:
  * one commit after the other, and commits of 16 shards at the same time.
  */
+import { partTexts } from "../src/engine/part_text.ts";
 import { openRedisStore } from "../src/store/redis/store.ts";
 import type { Store } from "../src/store/port.ts";
 import { acquired, changeOf, commitOf } from "../test/contract/store/store_setting.ts";
@@ -43,7 +44,7 @@ async function side(prefix: string, replicas: number): Promise<Side> {
 
 async function commit({ store, epochs }: Side, shard: number, at: number): Promise<void> {
   const put = { h: "x".repeat(500), "n:1": "y".repeat(500) };
-  const actors = [changeOf(`wf/a/${shard}-${at % 100}`, { put })];
+  const actors = [changeOf(`wf/a/${shard}-${at % 100}`, { put: partTexts(put) })];
   await store.shards.commit(commitOf(shard, epochs[shard] ?? 0, { actors }));
 }
 

@@ -8,6 +8,7 @@
  * and 256 in flight over 64 shards. lists: a page of 50 without its nodes, at 1,000 and at 100,000 stored workflows.
  * memory: bytes of Redis for each of 100,000 suspended workflows (header of 1 KB, 3 nodes of 300 bytes, 4 labels).
  */
+import { partTexts } from "../src/engine/part_text.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -96,7 +97,7 @@ function commitOf(
     epoch,
     actors: [{
       id: `wf/argo/async-job-${i}`,
-      put: { h: HEADER, "n:a": NODE },
+      put: partTexts({ h: HEADER, "n:a": NODE }),
       drop: [],
       index: entryOf(i, "Running"),
     }],
@@ -157,8 +158,8 @@ async function fill(
   phase: string,
   nodes: number,
 ) {
-  const put: Record<string, string> = { h: HEADER };
-  for (let i = 0; i < nodes; i++) put[`n:async-job-1234567890-${i}`] = NODE;
+  const put = [{ key: "h", text: HEADER }];
+  for (let i = 0; i < nodes; i++) put.push({ key: `n:async-job-1234567890-${i}`, text: NODE });
   await inFlight(64, (to - from) / 20, (batch) => {
     const shard = batch % SHARDS;
     const actors = Array.from({ length: 20 }, (_, i) => {

@@ -17,7 +17,7 @@ function entry(id: string, weight: number, rests: boolean, isOver = false): HotE
     exists: () => true,
     receive: () => undefined,
     advance() {},
-    take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
+    take: () => ({ put: [], drop: [], effects: [], needs: [] }),
     weight: () => weight,
     rests: () => rests,
     isOver: () => isOver,

@@ -76,9 +76,7 @@ class LocksActor implements HotActor {
   advance(): void {}
 
   take(): Taken {
-    const put: Record<string, string> = this.#isChanged
-      ? { [TABLE_PART]: JSON.stringify(this.#table) }
-      : {};
+    const put = this.#isChanged ? [{ key: TABLE_PART, text: JSON.stringify(this.#table) }] : [];
     const taken = { put, drop: [], effects: this.#sends, needs: [] };
     this.#isChanged = false;
     this.#sends = [];

@@ -1,4 +1,5 @@
 /** What is left of a large workflow that was removed. */
+import { partTexts } from "../engine/part_text.ts";
 import { expect, test } from "vitest";
 import { manyNodes } from "../../test/support/large_workflow.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
@@ -21,8 +22,8 @@ test("others get their turn while many nodes are swept up, and then nothing is l
     });
   const id = "wf/default/x";
   const { parts, index } = manyNodes("x", 60_000);
-  await commit({ id, put: parts, drop: [], index, create: true });
-  await commit({ id, put: {}, drop: [], remove: true, remains: "left" });
+  await commit({ id, put: partTexts(parts), drop: [], index, create: true });
+  await commit({ id, put: [], drop: [], remove: true, remains: "left" });
   expect(Object.keys((await store.shards.readRemains(0, "left", "", 10)).parts)).toHaveLength(10);
 
   let others = 0;

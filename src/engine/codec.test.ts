@@ -1,3 +1,4 @@
+import { partsByKey } from "./part_text.ts";
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
 import { indexEntry, loadWorkflow, takeChanges } from "./codec.ts";
@@ -24,7 +25,7 @@ function workflow(name: string, value: string): Workflow {
   };
 }
 
-const partsOf = (given: Workflow) => takeChanges(createWorkflow(given, ENV)).put;
+const partsOf = (given: Workflow) => partsByKey(takeChanges(createWorkflow(given, ENV)).put);
 
 test("workflows of one manifest have specs with the same text, which are one value in memory", () => {
   const [a, b] = [partsOf(workflow("a", "1")), partsOf(workflow("b", "2"))];
@@ -48,7 +49,7 @@ test("a workflow without arguments stays without", () => {
 test("arguments of a merged spec are kept too", () => {
   const state = createWorkflow(workflow("a", "1"), ENV);
   state.specs.storedWorkflowTemplateSpec = { ...state.specs.spec, priority: 1 };
-  const { specs } = loadWorkflow(takeChanges(state).put);
+  const { specs } = loadWorkflow(partsByKey(takeChanges(state).put));
   expect(specs).toEqual(state.specs);
 });
 

@@ -4,11 +4,11 @@
  * older one wrote. Arguments are stored apart, because without them all workflows of a manifest have the same specs, which
  * are then read once for all of them.
  */
+import type { PartText } from "./part_text.ts";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
-import { newTable } from "../base/table.ts";
 import type { Arguments } from "../spec/manifest.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
@@ -264,12 +264,10 @@ function argumentsText({ spec, storedWorkflowTemplateSpec }: StoredSpecs): strin
 export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
   state.pending = emptyPending();
-  const put = newTable<string>();
-  let isChanged = false;
+  const put: PartText[] = [];
   const write = (key: string, text: string) => {
-    put[key] = text;
+    put.push({ key, text });
     notePartSize(state.sizes, key, text.length);
-    isChanged = true;
   };
   // Lists show progress without loading a node, so the header carries it.
   const progress = `${state.runtime.progressDone}/${state.runtime.progressTotal}`;
@@ -295,14 +293,13 @@ export function takeChanges(state: WorkflowState): Changes {
     if (!live.isChanged) continue;
     live.isChanged = false;
     const text = JSON.stringify(node);
-    put[live.key ??= NODE_PREFIX + node.id] = text;
+    put.push({ key: live.key ??= NODE_PREFIX + node.id, text });
     noteNodeSize(state.sizes, live, text.length);
-    isChanged = true;
   }
   const { effects } = pending;
   const needs = pending.needs === undefined ? [] : [...pending.needs.values()];
   // What was loaded and did not change is not written.
-  const isOtherWait = isChanged && hasOtherWait(state);
+  const isOtherWait = put.length > 0 && hasOtherWait(state);
   return pending.index || isOtherWait
     ? { put, drop, index: shownEntry(state), effects, needs }
     : { put, drop, effects, needs };

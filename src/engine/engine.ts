@@ -22,6 +22,7 @@
  * variables; change.ts, and no other file, changes the records of nodes and wakes those that wait. finish.ts ends the workflow;
  * life/ holds its statechart.
  */
+import type { PartText } from "./part_text.ts";
 import type { RunContext } from "../expr/values/run_context.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import type { ArtifactKeys } from "../spec/artifact_key.ts";
@@ -84,7 +85,7 @@ export interface ManifestRef {
 /** What one or more calls have changed. */
 export interface Changes {
   /** Parts to store, by the keys that `codec.ts` lists. */
-  put: Record<string, string>;
+  put: PartText[];
   drop: string[];
   /** Present when something that lists show has changed. */
   index?: IndexEntry;

@@ -1,4 +1,5 @@
 /** Workflows that grow without end, in many ways: each ends in Error, and none of its turns is long. */
+import { partsByKey } from "./part_text.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
@@ -202,8 +203,8 @@ function live(spec: WorkflowSpec, limits = LIMITS) {
     left = PIECES / PER_QUESTION;
     advance(state, env);
     const { put, effects } = takeChanges(state);
-    Object.assign(parts, put);
-    const texts = Object.values(put);
+    Object.assign(parts, partsByKey(put));
+    const texts = put.map(({ text }) => text);
     seen.turns++;
     seen.nodes = state.nodes.size;
     seen.nodesInTurn = Math.max(seen.nodesInTurn, texts.length);

@@ -171,6 +171,8 @@ export interface DagMemory {
   firstReady: number;
   /** 1 for each task that has begun. */
   begun: Uint8Array;
+  /** Nodes of the tasks, by number: a look into the map of all nodes costs more, and so does the id that it needs. */
+  nodes: (NodeRecord | undefined)[];
 }
 
 /** What is kept in memory about a node that owns others. */

@@ -1,3 +1,4 @@
+import { partsByKey } from "./part_text.ts";
 import { expect, test } from "vitest";
 import type { Workflow, WorkflowSpec } from "../spec/manifest.ts";
 import { accept } from "./accept.ts";
@@ -90,7 +91,7 @@ test("each change is noted once: the beginning, a step that waits, a step that f
 test("a workflow that was stored and loaded notes nothing anew", () => {
   const state = createWorkflow(workflow(), ENV);
   advance(state, ENV);
-  const { put } = takeChanges(state);
+  const put = partsByKey(takeChanges(state).put);
   expect(go(loadWorkflow(put)).told).toEqual([]);
 });
 
@@ -113,7 +114,7 @@ test("long values are cut, and a notice says so", () => {
 test("a workflow that is put aside has failed", () => {
   const state = createWorkflow(workflow(), ENV);
   advance(state, ENV);
-  const { put } = takeChanges(state);
+  const put = partsByKey(takeChanges(state).put);
   const known = { namespace: "n", name: "wf", now: NOW, labelPrefix: ENV.labelPrefix };
   const noted = putAside(put, "damaged", { ...known, areChangesNoted: true }).effects;
   expect(noted.filter(({ type }) => type === "notice")).toMatchObject([{

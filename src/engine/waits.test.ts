@@ -1,3 +1,4 @@
+import { partsByKey } from "./part_text.ts";
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
 import { ENGINE_ENV } from "../../test/support/engine_env.ts";
@@ -55,7 +56,7 @@ test("the index entry says since when a step waits, as long as one does", () => 
 
 test("the entry of a workflow that an older program stored is written with the next change", () => {
   const state = started();
-  const { put } = takeChanges(state);
+  const put = partsByKey(takeChanges(state).put);
   const loaded = loadWorkflow(put);
   // Nothing has changed.
   expect(takeChanges(loaded).index).toBeUndefined();
@@ -86,7 +87,9 @@ test("times are shown in whole seconds, or to the millisecond when that is wante
     "2026-01-01T00:00:00.588Z",
   ]);
   // What is stored says it too.
-  const loaded = loadWorkflow(takeChanges(createWorkflow(viewWorkflow(state), at(0))).put);
+  const loaded = loadWorkflow(
+    partsByKey(takeChanges(createWorkflow(viewWorkflow(state), at(0))).put),
+  );
   expect(viewWorkflow(loaded, { exactTimes: true }).status?.startedAt)
     .toBe("2026-01-01T00:00:00.000Z");
 });

@@ -1,3 +1,4 @@
+import { partTexts } from "../engine/part_text.ts";
 import { expect, test } from "vitest";
 import { MemoryArchive } from "../../test/support/memory_archive.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -27,7 +28,7 @@ async function counted(
     ...{ timersClear: [], answers: [] },
     actors: ["", "Pending", "Failed", ...waits.map(() => "Running")].map((phase, index) => ({
       id: `wf/ns/${index}`,
-      put: { h: "{}" },
+      put: partTexts({ h: "{}" }),
       drop: [],
       create: true,
       index: {

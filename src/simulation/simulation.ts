@@ -161,8 +161,8 @@ export class Simulation {
         }
         const parts = this.#parts.get(name) ?? {};
         for (const key of changes.drop) delete parts[key];
-        Object.assign(parts, changes.put);
-        if (Object.keys(changes.put).length + changes.drop.length > 0) {
+        for (const { key, text } of changes.put) parts[key] = text;
+        if (changes.put.length + changes.drop.length > 0) {
           hasChanged = true;
           if (this.#isForgetful) this.#states.set(name, loadWorkflow(parts));
         }

@@ -219,9 +219,8 @@ export class Ledger {
       }
       return;
     }
-    const header = change.put["h"] === undefined
-      ? undefined
-      : JSON.parse(change.put["h"]) as Header;
+    const head = change.put.find(({ key }) => key === "h")?.text;
+    const header = head === undefined ? undefined : JSON.parse(head) as Header;
     const present = life ?? this.#born(name, header);
     if (!present) return;
     let isRetried = false;
@@ -288,7 +287,7 @@ export class Ledger {
       else finished.set(part, text);
     };
     for (const part of drop) if (part.startsWith(NODE_PART_PREFIX)) change(part, undefined);
-    for (const [part, text] of Object.entries(put)) {
+    for (const { key: part, text } of put) {
       if (!part.startsWith(NODE_PART_PREFIX)) continue;
       const { phase, outputs, finishedAt } = JSON.parse(text) as NodeRecord;
       const isOver = isCompleted(phase) || phase === "Skipped" || phase === "Omitted";

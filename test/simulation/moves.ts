@@ -4,6 +4,7 @@
  * is in the store or in the archive, what the archive has was committed, and at the end everything is found once, as it was
  * last.
  */
+import { partsByKey } from "../../src/engine/part_text.ts";
 import type { Archive, ArchivedWorkflow } from "../../src/archive/port.ts";
 import { unrestrictedCaller } from "../../src/auth/caller.ts";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
@@ -254,7 +255,8 @@ export class MoveWorld {
         else known.isDeleted = true;
         this.#live.delete(name);
       }
-      if (put["h"] !== undefined) this.#note(name, JSON.parse(put["h"]) as Header);
+      const head = put.find(({ key }) => key === "h")?.text;
+      if (head !== undefined) this.#note(name, JSON.parse(head) as Header);
     }
   }
 
@@ -391,7 +393,7 @@ export const MOVE_MUTANTS: Readonly<Record<string, MoveMutant>> = {
       shards: {
         ...store.shards,
         async commit(commit) {
-          for (const { put } of commit.actors) await archiveEarly(put, archive);
+          for (const { put } of commit.actors) await archiveEarly(partsByKey(put), archive);
           return await store.shards.commit(commit);
         },
       },

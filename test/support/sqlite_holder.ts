@@ -1,4 +1,5 @@
 /** A separate process for tests: opens the store in the given folder and commits until it is killed. */
+import { partTexts } from "../../src/engine/part_text.ts";
 import process from "node:process";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 
@@ -8,7 +9,7 @@ for (let i = 1;; i++) {
   await store.shards.commit({
     shard: 1,
     epoch: lease?.epoch ?? 0,
-    actors: [{ id: "wf/a/one", put: { h: String(i) }, drop: [] }],
+    actors: [{ id: "wf/a/one", put: partTexts({ h: String(i) }), drop: [] }],
     outboxPut: {},
     outboxDrop: [],
     timersSet: {},

@@ -1,4 +1,5 @@
 /** Stores filled with many workflows through the store's own commits, without running them. */
+import { partTexts } from "../../src/engine/part_text.ts";
 import { shardOf } from "../../src/actors/actor_ids.ts";
 import type { ActorChange, Store } from "../../src/store/port.ts";
 
@@ -90,13 +91,13 @@ export function finishedJob(i: number, options: JobOptions = {}): ActorChange {
   }));
   return {
     id: `wf/${namespace}/${name}`,
-    put: {
+    put: partTexts({
       h: JSON.stringify(header),
       s: JSON.stringify({ schema: 1, spec: { entrypoint: "wait", templates, arguments: {} } }),
       [`n:${name}`]: node(name, "Pod", 1),
       [`n:${name}-1`]: node(`${name}-1`, "Suspend", 2),
       [`n:${name}-2`]: node(`${name}-2`, "Pod", 3),
-    },
+    }),
     drop: [],
     index: {
       ...{ namespace, name, uid, labels, phase },

@@ -1,4 +1,5 @@
 /** How fast the pages are in a browser: when content is there, how long the browser was busy, what memory they hold. */
+import { partTexts } from "../../src/engine/part_text.ts";
 import type { CDPSession, Page } from "playwright-core";
 import type { ActorChange } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
@@ -145,7 +146,7 @@ export async function storeForSpeed(folder: string, finished: number): Promise<v
     layeredDag(LARGE.dag300, 12, 25),
   ].map(({ parts, index }) => ({
     id: `wf/${index.namespace}/${index.name}`,
-    put: parts,
+    put: partTexts(parts),
     drop: [],
     index,
   }));

@@ -1,4 +1,5 @@
 /** A store with everything in it, through the port as a server uses it; and what a dump finds there. */
+import { partTexts } from "../../src/engine/part_text.ts";
 import fc from "fast-check";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
 import { timerRowId } from "../../src/actors/timers.ts";
@@ -138,7 +139,7 @@ export async function fillStore(store: Store, content: Content, shards: number):
   const locks = placeOf("locks");
   const epoch = await acquired(store, locks);
   await store.shards.commit(commitOf(locks, epoch, {
-    actors: [changeOf("locks", { put: { t: "{}" }, silent: true })],
+    actors: [changeOf("locks", { put: partTexts({ t: "{}" }), silent: true })],
   }));
   await store.membership.release({ shard: locks, epoch });
   for (const { kind, name, text } of content.manifests) {

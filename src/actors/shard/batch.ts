@@ -202,7 +202,7 @@ const unknownKind: ActorKind = {
       throw new Problem(ProblemCode.Unimplemented, `This version knows no actor "${id}"`);
     },
     advance() {},
-    take: () => ({ put: {}, drop: [], effects: [], needs: [] }),
+    take: () => ({ put: [], drop: [], effects: [], needs: [] }),
     weight: () => 0,
     rests: () => true,
     isGrowing: () => false,

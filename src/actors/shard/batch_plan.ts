@@ -212,7 +212,7 @@ class Plan implements BatchPlan {
     const { commit } = this;
     let left = commands.length === 1 ? Infinity : MAX_COMMIT;
     for (const { put } of commit.actors) {
-      for (const key in put) left -= put[key]?.length ?? 0;
+      for (const { text } of put) left -= text.length;
     }
     if (this.#rows !== undefined) {
       this.rows = [...this.#rows.values()];

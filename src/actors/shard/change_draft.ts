@@ -1,6 +1,6 @@
 /** What the commands of a batch did to one actor, gathered into changes for the commit. */
-import { newTable } from "../../base/table.ts";
 import type { ManifestRef } from "../../engine/engine.ts";
+import type { PartText } from "../../engine/part_text.ts";
 import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ActorChange, ActorId, IndexEntry } from "../../store/port.ts";
 import type { ActorKind, HostEffect, HotEntry } from "../hot_actor.ts";
@@ -17,7 +17,10 @@ export class ChangeDraft implements ActorBatch {
   isRemoved = false;
   endsTasks = false;
   spans: SpanRecord[] | undefined;
-  #put: Record<string, string> | undefined;
+  /** As the first command left them; nearly always there is nothing to merge with. */
+  #put: readonly PartText[] = NONE;
+  /** The same, once there is something to merge with. */
+  #merged: Map<string, PartText> | undefined;
   #drop: Set<string> | undefined;
   #index: IndexEntry | undefined;
   #remains: string | undefined;
@@ -44,7 +47,8 @@ export class ChangeDraft implements ActorBatch {
       if (this.#isStored) this.changes.push(this.#removal());
       this.#remains = undefined;
       this.#isMoved = false;
-      this.#put = undefined;
+      this.#put = NONE;
+      this.#merged = undefined;
       this.#drop = undefined;
       this.#index = undefined;
       this.#isTouched = false;
@@ -57,11 +61,7 @@ export class ChangeDraft implements ActorBatch {
   /** Takes what changed since the last call; gives the manifests that the actor needs to go on. */
   take(): ManifestRef[] {
     const taken = this.entry.actor.take();
-    for (const key of taken.drop) {
-      delete this.#put?.[key];
-      (this.#drop ??= new Set()).add(key);
-      this.#isTouched = true;
-    }
+    if (taken.drop.length > 0) this.#forget(taken.drop);
     if (taken.index) {
       this.#index = taken.index;
       this.#isTouched = true;
@@ -75,25 +75,39 @@ export class ChangeDraft implements ActorBatch {
     return taken.needs;
   }
 
-  #merge(put: Record<string, string>): void {
-    const before = this.#put;
-    if (before === undefined) this.#put = put;
-    // Nearly always there is nothing to merge with.
-    const isAlone = before === undefined && this.#drop === undefined;
-    if (isAlone && this.#isTouched) return;
-    for (const key in put) {
-      this.#isTouched = true;
-      if (isAlone) return;
-      if (before !== undefined) before[key] = put[key] ?? "";
-      this.#drop?.delete(key);
+  #forget(keys: readonly string[]): void {
+    this.#isTouched = true;
+    const put = this.#byKey();
+    for (const key of keys) {
+      put.delete(key);
+      (this.#drop ??= new Set()).add(key);
     }
+  }
+
+  #merge(put: readonly PartText[]): void {
+    if (put.length === 0) return;
+    this.#isTouched = true;
+    if (this.#merged === undefined && this.#put.length === 0) {
+      this.#put = put;
+      return;
+    }
+    const merged = this.#byKey();
+    for (const part of put) {
+      merged.set(part.key, part);
+      this.#drop?.delete(part.key);
+    }
+  }
+
+  #byKey(): Map<string, PartText> {
+    return this.#merged ??= new Map(this.#put.map((part) => [part.key, part]));
   }
 
   /** Hands the last change to the batch. */
   finish(): void {
     if (!this.#isTouched) return;
     const drop = this.#drop === undefined ? [] : [...this.#drop];
-    const change: ActorChange = { id: this.id, put: this.#put ?? newTable(), drop };
+    const put = this.#merged === undefined ? this.#put : [...this.#merged.values()];
+    const change: ActorChange = { id: this.id, put, drop };
     if (this.kind.silent) change.silent = true;
     if (this.#index) change.index = this.#index;
     if (!this.#isStored) change.create = true;
@@ -103,7 +117,7 @@ export class ChangeDraft implements ActorBatch {
   #removal(): ActorChange {
     return {
       id: this.id,
-      put: {},
+      put: [],
       drop: [],
       remove: true,
       ...(this.#remains !== undefined && { remains: this.#remains }),
@@ -111,6 +125,8 @@ export class ChangeDraft implements ActorBatch {
     };
   }
 }
+
+const NONE: readonly PartText[] = [];
 
 /** Effects that still make sense when their actor is gone. */
 const SURVIVORS: ReadonlySet<HostEffect["type"]> = new Set([

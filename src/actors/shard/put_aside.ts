@@ -1,4 +1,5 @@
 /** Ends an actor that cannot go on, so that it fails only once and harms no other. */
+import { partsByKey } from "../../engine/part_text.ts";
 import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
@@ -22,7 +23,7 @@ export async function putAside(
   const { put, drop, index, effects } = kind.putAside(id, stored, reason, env);
   deps.log.error({ actor: id, err: cause }, "actor put aside");
   const { version } = stored;
-  const actor = kind.hydrate(id, { ...stored, parts: { ...stored.parts, ...put } });
+  const actor = kind.hydrate(id, { ...stored, parts: { ...stored.parts, ...partsByKey(put) } });
   const entry: HotEntry = { actor, version };
   deps.cache.add(id, lease, entry);
   const refusal = new Problem(

@@ -1,3 +1,4 @@
+import { partsByKey } from "../../engine/part_text.ts";
 import { expect, test } from "vitest";
 import type { Json } from "../../base/json.ts";
 import type { EngineEnv } from "../../engine/engine.ts";
@@ -27,7 +28,7 @@ function setUp(parts: Record<string, string> = {}) {
     actor.receive(body as Json, { now } as EngineEnv);
     const { put, drop, effects } = actor.take();
     for (const key of drop) delete parts[key];
-    Object.assign(parts, put);
+    Object.assign(parts, partsByKey(put));
     return effects;
   };
   const ids = () => deadLettersOf({ id: ID, version: "1", parts }).map((one) => one.delivery.id);

@@ -160,7 +160,7 @@ class WorkflowActor implements HotActor {
         ...(remains !== undefined && { remains }),
         ...(isMoved && { isMoved }),
       };
-      return { put: {}, drop, effects: extra, needs: [], ...left };
+      return { put: [], drop, effects: extra, needs: [], ...left };
     }
     // Intentionally changed in place, because it is made for each command.
     const taken = takeChanges(state);

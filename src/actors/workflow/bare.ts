@@ -69,7 +69,7 @@ export class BareWorkflow implements HotActor {
     if (this.#isGone || this.#state === undefined) {
       const remains = this.#remains;
       return {
-        put: {},
+        put: [],
         drop: [],
         effects,
         needs: [],

@@ -1,3 +1,4 @@
+import { partTexts } from "../../engine/part_text.ts";
 import { afterEach, expect, test } from "vitest";
 import { Deployment, SHARDS, TTL_MS, until } from "../../../test/support/deployment.ts";
 import type { WorkflowSpec } from "../../spec/manifest.ts";
@@ -57,7 +58,7 @@ async function again(
   if (Object.keys(put).length > 0) {
     await deployment.store.shards.commit({
       ...lease,
-      actors: [{ id, put, drop: [] }],
+      actors: [{ id, put: partTexts(put), drop: [] }],
       outboxPut: {},
       outboxDrop: [],
       timersSet: {},

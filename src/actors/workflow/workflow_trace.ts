@@ -91,7 +91,7 @@ export class WorkflowTrace {
     if (!this.isSampled) return undefined;
     if (state !== undefined) {
       for (const key of drop) this.#nodes.delete(key.slice(NODE_PART_PREFIX.length));
-      for (const key in put) {
+      for (const { key } of put) {
         if (key === "h") this.#noteHeader(state);
         else if (key.startsWith(NODE_PART_PREFIX)) {
           const node = state.nodes.get(key.slice(NODE_PART_PREFIX.length));

@@ -1,3 +1,4 @@
+import { partsByKey } from "../part_text.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ProblemCode } from "../../base/problem.ts";
@@ -108,12 +109,12 @@ test("the state of life, the phase and the spec agree whatever is asked, also ma
   fc.assert(
     fc.property(fc.boolean(), fc.array(deed, { maxLength: 30 }), (isHeld, deeds) => {
       let state = create(isHeld ? { suspend: true } : {});
-      let parts = takeChanges(state).put;
+      let parts = partsByKey(takeChanges(state).put);
       for (const one of deeds) {
         if (one === "advance") advance(state, ENV);
         else if (one === "reload") {
           const changes = takeChanges(state);
-          parts = { ...parts, ...changes.put };
+          parts = { ...parts, ...partsByKey(changes.put) };
           for (const key of changes.drop) delete parts[key];
           const { machine } = state.header;
           state = loadWorkflow(parts);

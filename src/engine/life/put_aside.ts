@@ -2,6 +2,7 @@
  * Ends a workflow that cannot continue. Only its header is read, as far as it is readable. Its nodes stay as they were
  * stored.
  */
+import type { PartText } from "../part_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { ownNames } from "../../spec/naming.ts";
 import { encodePart, indexEntry } from "../codec.ts";
@@ -23,7 +24,7 @@ interface Known {
 }
 
 export interface PutAside {
-  put: Record<string, string>;
+  put: PartText[];
   index: IndexEntry;
   effects: Effect[];
 }
@@ -74,9 +75,9 @@ export function putAside(parts: Record<string, string>, reason: string, known: K
       notice: { change: "Failed", at: now, workflow },
     });
   }
-  const put: Record<string, string> = { h: JSON.stringify(header) };
+  const put: PartText[] = [{ key: "h", text: JSON.stringify(header) }];
   // Something has to be there to be shown.
-  if (parts["s"] === undefined) put["s"] = encodePart({ spec: {} });
+  if (parts["s"] === undefined) put.push({ key: "s", text: encodePart({ spec: {} }) });
   return { put, index: indexEntry({ header }), effects };
 }
 

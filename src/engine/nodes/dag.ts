@@ -10,14 +10,7 @@ import {
   isUntouched,
   type NodeRecord,
 } from "../records.ts";
-import {
-  type DagMemory,
-  type DagPlan,
-  type ExpandedCall,
-  type Frame,
-  membersOf,
-  memoryOf,
-} from "../live.ts";
+import { type DagMemory, type ExpandedCall, type Frame, membersOf, memoryOf } from "../live.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
 import { addReady, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
@@ -49,7 +42,7 @@ import { beginIfUntouched } from "./start.ts";
 export function evaluateDag(turn: Turn, node: NodeRecord): void {
   if (!isBoundaryAtWork(node)) return;
   const memory = memoryOf(node);
-  const dag = memory.dag ??= planDag(frameOf(turn, node));
+  const dag = memory.dag ??= planDag(frameOf(turn, node), membersOf(node));
   if (failFast(turn, node, undefined)) return;
   noteDone(dag, memory.news ?? []);
   memory.news = undefined;
@@ -64,7 +57,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (hasEnded(node)) return;
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
-  const dag = memory.dag ??= planDag(frame);
+  const dag = memory.dag ??= planDag(frame, membersOf(node));
   if (memory.brokenHook === undefined) beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
   const isLeft = dag.ready.length > dag.firstReady;
@@ -72,13 +65,15 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
-  const phase = phaseOf(turn, node, frame, dag);
+  const phase = phaseOf(turn, frame, dag);
   if (phase === undefined) return;
-  change(turn, node, { targets: dag.plan.targets.map((name) => taskNodeId(turn, node, name)) });
+  change(turn, node, {
+    targets: dag.plan.targets.map((name) => idOfTarget(turn, node, dag, name)),
+  });
   const isCut = isCutOff(turn, node);
   const fault = isCut
     ? undefined
-    : faultOfHandlers(turn, node, dag) ?? faultOfLoops(turn, node, frame, dag, phase);
+    : faultOfHandlers(turn, node, frame, dag) ?? faultOfLoops(turn, node, frame, dag, phase);
   if (fault !== undefined) failNode(turn, node, fault);
   else if (isCut) end(turn, node, "Failed");
   else if (phase !== "Succeeded") end(turn, node, phase);
@@ -93,7 +88,13 @@ function isCutOff({ state: { specs: { spec } } }: Turn, { isExit }: NodeRecord):
 }
 
 /** What is wrong with the exit handler of a target. What other tasks have of this kind harms nothing: the DAG goes on after them. */
-function faultOfHandlers(turn: Turn, node: NodeRecord, { plan }: DagMemory): string | undefined {
+function faultOfHandlers(
+  turn: Turn,
+  node: NodeRecord,
+  frame: Frame,
+  { plan }: DagMemory,
+): string | undefined {
+  if (!frame.hasHooks) return undefined;
   for (const target of plan.targets) {
     const handler = nodeByName(turn, hookName(memberName(node.name, target), "exit"));
     if (handler?.isErrored === true) return handler.message;
@@ -143,7 +144,7 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
   for (;;) {
     const task = dag.ready[dag.firstReady];
     if (task === undefined) break;
-    const existing = nodeByName(turn, memberName(node.name, dag.plan.names[task] ?? ""));
+    const existing = dag.nodes[task];
     // A copied task that did not run before may run now.
     const isOpen = existing === undefined
       ? dag.begun[task] === 0
@@ -175,10 +176,10 @@ function beginTask(
   const dependencies = dag.plan.dependencies[number] ?? [];
   const links = dependencies.length === 0
     ? { parents: [node.id] }
-    : { after: dependencies.map((other) => taskNodeId(turn, node, dag.plan.names[other])) };
+    : { after: dependencies.map((other) => idOfTask(turn, node, dag, other)) };
   let calls: ExpandedCall[];
   try {
-    if (!shouldRun(turn, frame, dag.plan, task, dependencies, links.after ?? [])) {
+    if (!shouldRun(frame, dag, task, dependencies)) {
       const omitted = taskNode(turn, node, task, existing, links, "Skipped");
       end(turn, omitted, "Omitted", "omitted: depends condition not met");
       return true;
@@ -225,24 +226,20 @@ function taskNode(
   return addNode(turn, made);
 }
 
-/** @param ids of the dependencies' nodes */
 function shouldRun(
-  turn: Turn,
   frame: Frame,
-  { names }: DagPlan,
+  { plan: { names }, nodes }: DagMemory,
   task: DagTask,
   dependencies: readonly number[],
-  ids: readonly string[],
 ): boolean {
   if (dependencies.length === 0 && (task.depends ?? "") === "") return true;
-  const { nodes } = turn.state;
   if (isPlainDepends(task)) {
-    return ids.every((id, at) => isDoneFor(taskAt(frame, dependencies[at]), nodes.get(id)));
+    return dependencies.every((other) => isDoneFor(taskAt(frame, other), nodes[other]));
   }
-  const results = new Map(ids.map((id, at) => {
-    const dependency = nodes.get(id);
+  const results = new Map(dependencies.map((other) => {
+    const dependency = nodes[other];
     const elements = dependency?.type === "TaskGroup" ? elementsOf(dependency) : [];
-    return [names[dependencies[at] ?? -1] ?? "", taskResults(dependency, elements)] as const;
+    return [names[other] ?? "", taskResults(dependency, elements)] as const;
   }));
   const logic = dependsLogic(task, (name) => findStep(frame, name) as DagTask | undefined);
   return holdsDepends(logic, results);
@@ -284,12 +281,11 @@ export function startElements(turn: Turn, group: NodeRecord): void {
 /** The phase that the targets decide; undefined while it is open. */
 function phaseOf(
   turn: Turn,
-  node: NodeRecord,
   frame: Frame,
   dag: DagMemory,
 ): NodePhase | undefined {
   const isFailFast = frame.template.dag?.failFast !== false;
-  const phases = branchPhases(turn, node, frame, dag.plan);
+  const phases = branchPhases(turn, frame, dag);
   let result: NodePhase | undefined = "Succeeded";
   for (const target of dag.plan.targets) {
     const phase = phases(target);
@@ -305,11 +301,16 @@ function phaseOf(
   return result;
 }
 
-function taskAt(frame: Frame, number: number | undefined): DagTask | undefined {
-  return frame.template.dag?.tasks[number ?? -1];
+function taskAt(frame: Frame, number: number): DagTask | undefined {
+  return frame.template.dag?.tasks[number];
 }
 
-/** Id of the node of a task. @param node the DAG node */
-function taskNodeId(turn: Turn, node: NodeRecord, task = ""): string {
-  return nodeId(workflowName(turn.state), memberName(node.name, task));
+/** Id of the node that a task has, or would have. @param node the DAG node */
+function idOfTask(turn: Turn, node: NodeRecord, { plan, nodes }: DagMemory, task: number): string {
+  return nodes[task]?.id ??
+    nodeId(workflowName(turn.state), memberName(node.name, plan.names[task] ?? ""));
+}
+
+function idOfTarget(turn: Turn, node: NodeRecord, dag: DagMemory, target: string): string {
+  return idOfTask(turn, node, dag, dag.plan.numbers.get(target) ?? -1);
 }

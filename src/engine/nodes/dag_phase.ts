@@ -3,23 +3,22 @@
  * omitted inherits the phase of what came before it; failures win, and of several the one that is nearest to the beginning.
  */
 import type { NodePhase } from "../../spec/manifest.ts";
-import { getOwner, nodeByName } from "../tree.ts";
+import { getOwner } from "../tree.ts";
 import { dependenciesOf } from "../scope/dag_plan.ts";
 import { outboundOf } from "./graph.ts";
-import { boundaryOf, type DagPlan, type Frame } from "../live.ts";
+import { boundaryOf, type DagMemory, type DagPlan, type Frame } from "../live.ts";
 import { isCompleted, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 
 /** A function that gives the phase of a task by name; undefined while the task has no node or has not ended. */
 export function branchPhases(
   turn: Turn,
-  boundary: NodeRecord,
   frame: Frame,
-  plan: DagPlan,
+  { plan, nodes }: DagMemory,
 ): (task: string) => NodePhase | undefined {
   const known = new Map<string, NodePhase | undefined>();
   let nearest: ((tasks: readonly string[]) => string | undefined) | undefined;
-  const nodeOf = (task: string) => nodeByName(turn, `${boundary.name}.${task}`);
+  const nodeOf = (task: string) => nodes[plan.numbers.get(task) ?? -1];
   const phaseOf = (task: string): NodePhase | undefined => {
     if (known.has(task)) return known.get(task);
     known.set(task, undefined);
@@ -59,6 +58,8 @@ export function branchPhases(
     return "Succeeded";
   };
   return (target) => {
+    const node = nodeOf(target);
+    if (!wasLeftOut(node)) return ownPhase(node);
     // What a task inherits from comes first: chains can be long, and are not to be a deep recursion.
     const stack = [target];
     for (let task = stack.at(-1); task !== undefined; task = stack.at(-1)) {

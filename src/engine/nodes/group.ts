@@ -117,7 +117,8 @@ export function startCalls(turn: Turn, boundary: NodeRecord, group: NodeRecord):
   while (memory.cursor < calls.length) {
     const call = calls[memory.cursor];
     if (call === undefined) return;
-    const existing = nodeByName(turn, call.name);
+    // Each call before this one has its node. If there are no others, this one has none.
+    const existing = memory.memberCount > memory.cursor ? nodeByName(turn, call.name) : undefined;
     if (existing === undefined) {
       if (group.type === "StepGroup" && isBroken(memory)) return;
       links ??= { parents: [group.id] };

@@ -1,4 +1,5 @@
 /** Callbacks: what ends the wait of a step, when, and how often. */
+import { partsByKey } from "../part_text.ts";
 import { describe, expect, test } from "vitest";
 import { replaceMarks } from "../../spec/callback.ts";
 import type { Template, Workflow } from "../../spec/manifest.ts";
@@ -68,7 +69,7 @@ function story(main: Template, wait: Template = WAIT) {
     advance(state, env());
     const { put, drop, effects: more } = takeChanges(state);
     for (const key of drop) delete parts[key];
-    Object.assign(parts, put);
+    Object.assign(parts, partsByKey(put));
     effects.push(...more);
   };
   const tasks = (): TaskSpec[] =>

@@ -1,4 +1,5 @@
 /** The retry of many nodes gives the same tree wherever its turns end and whenever the process dies. */
+import { partsByKey } from "../part_text.ts";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../base/problem.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
@@ -94,7 +95,7 @@ class Story {
   commit(): void {
     const { put, drop, effects } = takeChanges(this.state);
     for (const key of drop) delete this.parts[key];
-    Object.assign(this.parts, put);
+    Object.assign(this.parts, partsByKey(put));
     this.effects.push(...effects);
   }
 

@@ -1,4 +1,5 @@
 /** A request about many waiting nodes does to each what it would do to it alone, wherever turns end and the process dies. */
+import { partsByKey } from "../part_text.ts";
 import { expect, test } from "vitest";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
 import { advance } from "../advance.ts";
@@ -50,8 +51,8 @@ function waiting(width: number, questions = Infinity) {
       advance(state, env);
       const { put, drop } = takeChanges(state);
       for (const key of drop) delete parts[key];
-      Object.assign(parts, put);
-      return Object.keys(put).length;
+      Object.assign(parts, partsByKey(put));
+      return put.length;
     },
     ask(request: ControlRequest) {
       control(state, request, env);

@@ -4,6 +4,7 @@ import type { DagTemplate } from "../../spec/manifest.ts";
 import { findDependencies } from "../../spec/task_dependencies.ts";
 import { mayHoldTag } from "./expressions.ts";
 import type { DagMemory, DagPlan, Frame } from "../live.ts";
+import type { NodeRecord } from "../records.ts";
 
 const NONE: readonly number[] = [];
 
@@ -159,15 +160,24 @@ function walk(
   return order;
 }
 
-/** The memory of a DAG of which nothing has begun. */
-export function planDag(frame: Frame): DagMemory {
+/** The memory of a DAG. @param members the nodes that it has; those that are done are news to it */
+export function planDag(frame: Frame, members: readonly NodeRecord[]): DagMemory {
   const plan = planOf(frame);
   const { counts, order } = plan;
-  return {
+  const memory = {
     plan,
     waitingFor: counts.slice(),
     ready: order.filter((task) => counts[task] === 0),
     firstReady: 0,
     begun: new Uint8Array(counts.length),
+    nodes: new Array<NodeRecord | undefined>(counts.length).fill(undefined),
   };
+  for (const member of members) noteTaskNode(memory, member);
+  return memory;
+}
+
+/** Notes a member of a DAG node that is no hook: it is the node of a task. */
+export function noteTaskNode({ plan, nodes }: DagMemory, member: NodeRecord): void {
+  const task = member.role === "hook" ? undefined : plan.numbers.get(member.step ?? "");
+  if (task !== undefined) nodes[task] = member;
 }

@@ -84,7 +84,7 @@ class Moving {
   }
 
   leave(made: Made): Promise<void> {
-    return this.#commit({ id: idOf(made), put: {}, drop: [], remove: true, silent: true });
+    return this.#commit({ id: idOf(made), put: [], drop: [], remove: true, silent: true });
   }
 
   async #commit(change: ActorChange): Promise<void> {

@@ -1,3 +1,4 @@
+import { partTexts } from "../../engine/part_text.ts";
 import { expect, test } from "vitest";
 import { ManualClock, settle } from "../../../test/support/manual_clock.ts";
 import { storeWorkflows } from "../../../test/support/stored_workflows.ts";
@@ -17,7 +18,7 @@ async function setUp(refusal: (name: string) => Error | undefined) {
   await storeWorkflows(store, COUNT, (i) => ({
     id: `wf/ns/${nameOf(i)}`,
     create: true,
-    put: { h: "{}", "n:a": node },
+    put: partTexts({ h: "{}", "n:a": node }),
     drop: [],
     index: {
       ...{ namespace: "ns", name: nameOf(i), uid: `u${i}`, phase: "Running", labels: {} },

@@ -1,4 +1,5 @@
 /** Mailboxes, commits and actors of the memory adapter. Each call is one turn of the event loop, hence atomic. */
+import { partsByKey } from "../../engine/part_text.ts";
 import type { Json } from "../../base/json.ts";
 import type { MemoryShard, MemoryState } from "./state.ts";
 import { publish, shardOf } from "./state.ts";
@@ -171,9 +172,9 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
   }
   const actor = before ?? { version: 0, parts: new Map<string, string>(), index: undefined };
   state.actors.set(id, actor);
-  const texts = beforeOf(actor.parts, [...Object.keys(change.put), ...change.drop]);
+  const texts = beforeOf(actor.parts, [...change.put.map(({ key }) => key), ...change.drop]);
   for (const key of change.drop) actor.parts.delete(key);
-  for (const [key, text] of Object.entries(change.put)) actor.parts.set(key, text);
+  for (const { key, text } of change.put) actor.parts.set(key, text);
   if (change.index !== undefined) actor.index = copyOf(change.index);
   actor.version = ++state.version;
   const version = String(actor.version);
@@ -182,7 +183,7 @@ function changeActor(state: MemoryState, change: ActorChange): string | undefine
       type: before === undefined ? "ADDED" : "MODIFIED",
       id,
       version,
-      put: { ...change.put },
+      put: partsByKey(change.put),
       drop: [...change.drop],
       ...texts,
       ...(actor.index && { index: actor.index }),

@@ -40,10 +40,8 @@ export class SharedTexts {
     this.#link = link;
   }
 
-  /** What is stored in place of the part that actors have in common; "" if that stays where it is. */
-  referenceIn(put: Readonly<Parts>): string {
-    const text = put[COMMON_KEY];
-    if (text === undefined) return "";
+  /** What is stored in place of a text that actors have in common; "" if that stays where it is. */
+  referenceFor(text: string): string {
     const isInBounds = text.length >= MIN_LENGTH && text.length <= MAX_LENGTH;
     // A text that looks like a reference is none.
     return isInBounds || isReference(text) ? this.#referenceTo(text) : "";

@@ -118,7 +118,7 @@ export class CommitWriter {
     } else leaveRemains(database, row, remains);
     if (entry !== null) this.#fileUnder(id, this.#filed(id, entry), undefined);
     const version = database.next("version");
-    this.#announce(change, { type: "DELETED", id, version, put: {}, drop: [], before, entry });
+    this.#announce(change, { type: "DELETED", id, version, put: [], drop: [], before, entry });
     return String(version);
   }
 
@@ -132,7 +132,7 @@ export class CommitWriter {
       : this.#updateActor(id, version, entry, index, stored);
     const before = stored === undefined || change.silent === true
       ? {}
-      : readParts(database, row, [...Object.keys(put), ...drop]);
+      : readParts(database, row, [...put.map(({ key }) => key), ...drop]);
     for (const key of drop) dropPart(database, row, key);
     putParts(database, row, put);
     const type = stored === undefined ? "ADDED" : "MODIFIED";

@@ -3,6 +3,7 @@
  * follows, then the texts of the parts as they are: they are JSON themselves, and quoting them again would cost time
  * and space.
  */
+import type { PartText } from "../../engine/part_text.ts";
 import type { Change } from "../port.ts";
 import { VersionTooOld } from "../port.ts";
 import type { changeReader } from "../unreadable_change.ts";
@@ -20,7 +21,8 @@ export interface FeedBounds {
 }
 
 /** A change on its way into the feed. */
-export interface NewChange extends Pick<Change, "type" | "id" | "put" | "drop"> {
+export interface NewChange extends Pick<Change, "type" | "id" | "drop"> {
+  put: readonly PartText[];
   version: number;
   /** Earlier texts of the parts. */
   before: Record<string, string>;
@@ -40,9 +42,10 @@ export function publishChange(
   { type, id, version, put, drop, before, entry }: NewChange,
   bounds: FeedBounds,
 ): void {
-  const [putTexts, beforeTexts] = [Object.values(put), Object.values(before)];
+  const putTexts = put.map(({ text }) => text);
+  const beforeTexts = Object.values(before);
   const header: Header = [
-    Object.keys(put),
+    put.map(({ key }) => key),
     putTexts.map(lengthOf),
     drop,
     Object.keys(before),

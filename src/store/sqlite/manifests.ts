@@ -1,5 +1,6 @@
 // deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** Stored manifests of the SQLite adapter. */
+import type { PartText } from "../../engine/part_text.ts";
 import { defined } from "../../base/defined.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ManifestKind } from "../../spec/manifest.ts";
@@ -82,7 +83,7 @@ export class SqliteManifests implements ManifestStore {
       const sql = "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?)";
       this.#database.run(sql, kind, namespace, name, version, text, JSON.stringify(labels));
       const type = before === undefined ? "ADDED" : "MODIFIED";
-      this.#announce(type, manifestId(kind, namespace, name), version, { m: text });
+      this.#announce(type, manifestId(kind, namespace, name), version, [{ key: "m", text }]);
       return { version: String(version) };
     });
     this.#wakeups.wake("feed");
@@ -95,7 +96,7 @@ export class SqliteManifests implements ManifestStore {
       if (before === undefined || before.version !== (expect ?? before.version)) return undefined;
       this.#database.run(`DELETE FROM manifest WHERE ${PLACE}`, kind, namespace, name);
       const version = this.#database.next("version");
-      this.#announce("DELETED", manifestId(kind, namespace, name), version, {});
+      this.#announce("DELETED", manifestId(kind, namespace, name), version, []);
       return before;
     });
     this.#wakeups.wake("feed");
@@ -103,7 +104,7 @@ export class SqliteManifests implements ManifestStore {
   };
 
   /** Puts a change into the feed, inside a write. */
-  #announce(type: Change["type"], id: string, version: number, put: Record<string, string>): void {
+  #announce(type: Change["type"], id: string, version: number, put: PartText[]): void {
     const change = { type, id, version, put, drop: [], before: {}, entry: null };
     publishChange(this.#database, change, this.#bounds);
   }

@@ -2,6 +2,7 @@
  * Parts of actors in the SQLite adapter: all of them, in slices, or without nodes; and what a removal has left behind. The
  * specs of workflows that come from one manifest are the same text, which is stored once.
  */
+import type { PartText } from "../../engine/part_text.ts";
 import { crc32 } from "node:zlib";
 import { Turns } from "../../platform/turns.ts";
 import { type LoadBounds, NODE_PART_PREFIX } from "../port.ts";
@@ -48,13 +49,12 @@ export function readParts(
 export function putParts(
   database: SqliteDatabase,
   actor: ActorRow,
-  parts: Record<string, string>,
+  parts: readonly PartText[],
 ): void {
   // A replaced row would be deleted as far as triggers are concerned, and that costs a copy of each page.
   const sql = `INSERT INTO part VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET text = excluded.text, shared = excluded.shared`;
-  for (const key in parts) {
-    const text = parts[key] ?? "";
+  for (const { key, text } of parts) {
     const shared = key === COMMON_KEY ? share(database, text) : null;
     if (key === COMMON_KEY) dropPart(database, actor, key);
     database.run(sql, actor, key, shared === null ? text : null, shared);

@@ -1,4 +1,5 @@
 /** A store that is copied holds the same in every other adapter and with any number of shards. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -170,7 +171,7 @@ describe.each(["sqlite", "redis", "cluster"] as const)("a copy to %s", (kind) =>
     const epoch = await acquired(store, shard);
     expect(epoch).toBe(1);
     const { versions } = await store.shards.commit(commitOf(shard, epoch, {
-      actors: [changeOf("wf/ns/d", { put: { h: "new" }, drop: ["n:0"] })],
+      actors: [changeOf("wf/ns/d", { put: partTexts({ h: "new" }), drop: ["n:0"] })],
       follows: { row: "!", text: "" },
       ...(mail.length > 0 && { cursor: mail.at(-1)?.cursor ?? "" }),
     }));

@@ -1,4 +1,5 @@
 /** The event queue, deliveries, blobs and the store as a whole: what every adapter promises. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../../../src/store/event_port.ts";
@@ -607,7 +608,7 @@ export function describeEvents(open: OpenStore): void {
       await membership.shardCount(4);
       const epoch = await acquired(store(), 1);
       const commit = commitOf(1, epoch, {
-        actors: [changeOf("wf/a/one", { put: { h: "x" }, index: entryOf("wf/a/one") })],
+        actors: [changeOf("wf/a/one", { put: partTexts({ h: "x" }), index: entryOf("wf/a/one") })],
         outboxPut: { o: "1" },
         timersSet: { t: 1 },
         answers: [{ key: "k", fingerprint: "f", answer: 1, expiresAt: setting.now() + CLAIM_MS }],

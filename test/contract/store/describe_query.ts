@@ -1,4 +1,5 @@
 /** Lists, watches and manifests: what every adapter promises. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
@@ -37,7 +38,7 @@ export function describeQuery(open: OpenStore): void {
 
   async function put(id: string, index: Partial<IndexEntry> = {}, parts = { h: id }) {
     const shard = shardOf(id, SHARDS);
-    const actors = [changeOf(id, { put: parts, index: entryOf(id, index) })];
+    const actors = [changeOf(id, { put: partTexts(parts), index: entryOf(id, index) })];
     await store().shards.commit(commitOf(shard, epochs[shard] ?? 0, { actors }));
   }
 
@@ -151,7 +152,7 @@ export function describeQuery(open: OpenStore): void {
       await put("wf/a/same", { createdAt: 2 });
       await put("cron/a/other", { createdAt: 2 });
       await store().shards.commit(commitOf(0, epochs[0] ?? 0, {
-        actors: [changeOf("locks", { put: { h: "x" } })],
+        actors: [changeOf("locks", { put: partTexts({ h: "x" }) })],
       }));
       expect(await namesOf({})).toEqual(["a/new", "b/same", "a/same", "a/old"]);
     });
@@ -429,9 +430,9 @@ export function describeQuery(open: OpenStore): void {
       const shard = shardOf("wf/a/one", SHARDS);
       await store().shards.commit(commitOf(shard, epochs[shard] ?? 0, {
         actors: [
-          changeOf("wf/a/one", { put: { "n:1": "x" }, drop: ["h"] }),
-          changeOf("locks", { put: { h: "1" }, silent: true }),
-          changeOf("cron/a/c", { put: { h: "c" } }),
+          changeOf("wf/a/one", { put: partTexts({ "n:1": "x" }), drop: ["h"] }),
+          changeOf("locks", { put: partTexts({ h: "1" }), silent: true }),
+          changeOf("cron/a/c", { put: partTexts({ h: "c" }) }),
         ],
       }));
       await store().manifests.put(manifest("WorkflowTemplate", "a", "t"), undefined);
@@ -508,14 +509,14 @@ export function describeQuery(open: OpenStore): void {
       const from = await store().query.version();
       const entry = (team: string) => ({ index: entryOf(id, { labels: { team } }) });
       const steps: Partial<ActorChange>[] = [
-        { create: true, put: { h: "h1", s: "s", "n:1": "ä" }, ...entry("red") },
-        { put: { h: "h2", "n:2": "b" } },
-        { put: { h: "h3", "n:1": "c" }, drop: ["n:2"], ...entry("blue") },
-        { put: { "n:2": "d" } },
+        { create: true, put: partTexts({ h: "h1", s: "s", "n:1": "ä" }), ...entry("red") },
+        { put: partTexts({ h: "h2", "n:2": "b" }) },
+        { put: partTexts({ h: "h3", "n:1": "c" }), drop: ["n:2"], ...entry("blue") },
+        { put: partTexts({ "n:2": "d" }) },
         { remove: true },
-        { create: true, put: { h: "again" }, ...entry("red") },
-        { put: { h: "over", "n:1": "e" }, drop: ["s"] },
-        { put: { s: "@a text, no reference" } },
+        { create: true, put: partTexts({ h: "again" }), ...entry("red") },
+        { put: partTexts({ h: "over", "n:1": "e" }), drop: ["s"] },
+        { put: partTexts({ s: "@a text, no reference" }) },
         { remove: true },
       ];
       const versions: string[] = [];

@@ -1,6 +1,7 @@
 /** Membership, leases, mailboxes and commits: what every adapter promises. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Command } from "../../../src/store/port.ts";
+import type { ActorChange, Command } from "../../../src/store/port.ts";
 import { ActorExists, StaleEpoch } from "../../../src/store/port.ts";
 import {
   acquired,
@@ -253,7 +254,10 @@ export function describeShards(open: OpenStore): void {
     const full = (shard: number, epoch: number, text: string) =>
       commitOf(shard, epoch, {
         actors: [
-          changeOf("wf/a/one", { put: { h: text, "n:1": text }, index: entryOf("wf/a/one") }),
+          changeOf("wf/a/one", {
+            put: partTexts({ h: text, "n:1": text }),
+            index: entryOf("wf/a/one"),
+          }),
         ],
         outboxPut: { [`o-${text}`]: text },
         timersSet: { [`t-${text}`]: 5_000 },
@@ -296,7 +300,7 @@ export function describeShards(open: OpenStore): void {
       const epoch = await acquired(store(), 1);
       const shared = { fingerprint: "f", answer: { text: 'a "}' }, expiresAt: FAR_FUTURE };
       const { versions } = await shards.commit(commitOf(1, epoch, {
-        actors: [changeOf("wf/a/one", { put: { h: "1" } }), changeOf("wf/a/two")],
+        actors: [changeOf("wf/a/one", { put: partTexts({ h: "1" }) }), changeOf("wf/a/two")],
         answers: [
           { key: "changed", actor: "wf/a/one", ...shared },
           { key: "untouched", actor: "wf/a/three", ...shared },
@@ -316,7 +320,7 @@ export function describeShards(open: OpenStore): void {
       const epoch = await acquired(store(), 1);
       const after = (text: string, mark: string) =>
         commitOf(1, epoch, {
-          actors: [changeOf("wf/a/one", { put: { h: mark } })],
+          actors: [changeOf("wf/a/one", { put: partTexts({ h: mark }) })],
           outboxPut: { "!": mark },
           follows: { row: "!", text },
         });
@@ -368,7 +372,7 @@ export function describeShards(open: OpenStore): void {
       const epoch = await acquired(store(), 1);
       await shards.commit(full(1, epoch, "x"));
       const remove = changeOf("wf/a/one", { remove: true });
-      const create = changeOf("wf/a/one", { create: true, put: { h: "new" } });
+      const create = changeOf("wf/a/one", { create: true, put: partTexts({ h: "new" }) });
       await shards.commit(commitOf(1, epoch, { actors: [remove, create] }));
       expect((await shards.loadActor(1, "wf/a/one"))?.parts).toEqual({ h: "new" });
       expect((await store().query.list({ kind: "wf", limit: 0 })).items).toEqual([]);
@@ -385,7 +389,7 @@ export function describeShards(open: OpenStore): void {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 8 }, (_, i) =>
           store().shards.commit(commitOf(1, epoch, {
-            actors: [changeOf("wf/a/one", { create: true, put: { h: `${i}` } })],
+            actors: [changeOf("wf/a/one", { create: true, put: partTexts({ h: `${i}` }) })],
           }))),
       );
       const won = outcomes.map(({ status }) => status).indexOf("fulfilled");
@@ -396,9 +400,14 @@ export function describeShards(open: OpenStore): void {
     test("parts are put and dropped, the others stay", async () => {
       const { shards } = store();
       const epoch = await acquired(store(), 1);
-      const change = (more: object) => commitOf(1, epoch, { actors: [changeOf("locks", more)] });
-      await shards.commit(change({ put: { a: "1", b: "2", "n:x": "3", "n:y": "4", "": "5" } }));
-      await shards.commit(change({ put: { b: "two", "n:z": "6" }, drop: ["a", "n:x", "gone"] }));
+      const change = (more: Partial<ActorChange>) =>
+        commitOf(1, epoch, { actors: [changeOf("locks", more)] });
+      await shards.commit(
+        change({ put: partTexts({ a: "1", b: "2", "n:x": "3", "n:y": "4", "": "5" }) }),
+      );
+      await shards.commit(
+        change({ put: partTexts({ b: "two", "n:z": "6" }), drop: ["a", "n:x", "gone"] }),
+      );
       expect((await shards.loadActor(1, "locks"))?.parts)
         .toEqual({ b: "two", "n:y": "4", "n:z": "6", "": "5" });
     });
@@ -424,7 +433,9 @@ export function describeShards(open: OpenStore): void {
       const seen: number[] = [];
       for (let turn = 0; turn < 5; turn++) {
         for (const [shard, epoch] of [[1, epoch1], [2, epoch2]] as const) {
-          const actors = ["a", "b"].map((id) => changeOf(`wf/${shard}/${id}`, { put: { h: "x" } }));
+          const actors = ["a", "b"].map((id) =>
+            changeOf(`wf/${shard}/${id}`, { put: partTexts({ h: "x" }) })
+          );
           const { versions } = await shards.commit(commitOf(shard, epoch, { actors }));
           seen.push(...actors.map(({ id }) => Number(versions[id])));
         }
@@ -483,7 +494,7 @@ export function describeShards(open: OpenStore): void {
       const put: Record<string, string> = { h: "header" };
       for (let i = 0; i < 3_000; i++) put[`n:${i}`] = `node ${i}`;
       await shards.commit(commitOf(1, epoch, {
-        actors: [changeOf("wf/a/big", { put, index: entryOf("wf/a/big") })],
+        actors: [changeOf("wf/a/big", { put: partTexts(put), index: entryOf("wf/a/big") })],
       }));
       expect((await shards.loadActor(1, "wf/a/big"))?.parts).toEqual(put);
       const page = await query.list({ kind: "wf", limit: 1, withoutNodes: true });
@@ -500,7 +511,7 @@ export function describeShards(open: OpenStore): void {
       const put: Record<string, string> = { h: "header", a: "", other: "x" };
       for (let i = 0; i < 100; i++) put[`n:${i}`] = "1234567890";
       await shards.commit(commitOf(1, epoch, {
-        actors: [changeOf("wf/a/one", { put, index: entryOf("wf/a/one") })],
+        actors: [changeOf("wf/a/one", { put: partTexts(put), index: entryOf("wf/a/one") })],
       }));
       const bounds = { maxNodes: 100, maxSize: 10_000 };
       expect((await shards.loadActor(1, "wf/a/one", bounds))?.parts).toEqual(put);
@@ -518,7 +529,9 @@ export function describeShards(open: OpenStore): void {
       const put: Record<string, string> = { h: "header", other: "x" };
       for (let i = 0; i < 2_500; i++) put[`n:${i}`] = `node ${i}`;
       const index = entryOf("wf/a/one", { labels: { team: "x" } });
-      await shards.commit(commitOf(1, epoch, { actors: [changeOf("wf/a/one", { put, index })] }));
+      await shards.commit(
+        commitOf(1, epoch, { actors: [changeOf("wf/a/one", { put: partTexts(put), index })] }),
+      );
       const before = await query.version();
       const remains = "wf/a/one#1";
       await shards.commit(commitOf(1, epoch, {
@@ -532,7 +545,7 @@ export function describeShards(open: OpenStore): void {
       expect(change?.before).toEqual({ h: "header", other: "x" });
       // Its name is free at once.
       await shards.commit(commitOf(1, epoch, {
-        actors: [changeOf("wf/a/one", { put: { h: "new" }, index, create: true })],
+        actors: [changeOf("wf/a/one", { put: partTexts({ h: "new" }), index, create: true })],
       }));
       const found: Record<string, string> = {};
       let reads = 0;

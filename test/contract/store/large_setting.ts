@@ -1,4 +1,5 @@
 /** Stores with workflows of very many nodes, for tests on real servers. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,7 +98,7 @@ export async function fill(store: Store, workflows: Filling[]): Promise<void> {
     const lease = await store.membership.acquire(shard, "test", 60_000);
     if (lease === undefined) throw new Error("the shard is not free");
     const { parts, index } = manyNodes(name, nodes, padding, namespace);
-    const change = { id, put: parts, drop: [], index, silent: true as const };
+    const change = { id, put: partTexts(parts), drop: [], index, silent: true as const };
     await store.shards.commit(commitOf(shard, lease.epoch, { actors: [change] }));
     await store.membership.release(lease);
   };

@@ -1,4 +1,5 @@
 /** Random operations: SQLite and Redis give the same answers as the memory adapter. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import fc from "fast-check";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -95,7 +96,7 @@ function changesOf(shard: number, changes: RandomChange[]): ActorChange[] {
   return changes.map(({ name, namespace, put, drop, index, flags }) => {
     const id = `wf/${namespace}/${name}-${shard}`;
     return changeOf(id, {
-      put,
+      put: partTexts(put),
       drop: drop.filter((key) => !(key in put)),
       ...flags,
       ...(name === QUIET && { silent: true }),

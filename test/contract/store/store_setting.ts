@@ -46,7 +46,7 @@ export function commitOf(
 }
 
 export function changeOf(id: string, more: Partial<ActorChange> = {}): ActorChange {
-  return { id, put: {}, drop: [], ...more };
+  return { id, put: [], drop: [], ...more };
 }
 
 export function entryOf(id: string, more: Partial<IndexEntry> = {}): IndexEntry {

@@ -2,6 +2,7 @@
  * Unreadable data in a store (mailbox, outbox, timers, feed, bindings): each entry is skipped and reported by itself,
  * and everything else goes on. On real servers whose data is damaged by hand between two runs.
  */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -197,7 +198,9 @@ async function brokenFeed(store: Store, breakFeed: (version: string) => Promise<
   const id = ACTOR;
   const put = (parts: Record<string, string>, create?: true) =>
     commitOf(1, epoch, {
-      actors: [changeOf(id, { put: parts, index: entryOf(id), ...(create && { create }) })],
+      actors: [
+        changeOf(id, { put: partTexts(parts), index: entryOf(id), ...(create && { create }) }),
+      ],
     });
   const from = await store.query.version();
   await store.shards.commit(put({ h: "1", q: "a" }, true));

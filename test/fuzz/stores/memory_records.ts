@@ -1,4 +1,5 @@
 /** The store in memory: it has no bytes, so its records are written over through the port. */
+import { partTexts } from "../../../src/engine/part_text.ts";
 import { shardOf } from "../../../src/actors/actor_ids.ts";
 import type { Json } from "../../../src/base/json.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";
@@ -42,7 +43,7 @@ async function recordsOf(store: Store, kind: RecordKind): Promise<RawRecord[]> {
       return items.sort((a, b) => a.id < b.id ? -1 : 1).flatMap(({ id, parts, index }) => {
         const shard = shardOf(id, SHARDS);
         const change = (more: Partial<ActorChange>) =>
-          commit(store, shard, { actors: [{ id, put: {}, drop: [], ...more }] });
+          commit(store, shard, { actors: [{ id, put: [], drop: [], ...more }] });
         if (kind === "index") {
           const text = JSON.stringify(index);
           return [
@@ -60,7 +61,8 @@ async function recordsOf(store: Store, kind: RecordKind): Promise<RawRecord[]> {
         return Object.entries(parts).sort().map(([key, text]): RawRecord => ({
           name: `${id} ${key}`,
           text,
-          write: (text) => change(text === undefined ? { drop: [key] } : { put: { [key]: text } }),
+          write: (text) =>
+            change(text === undefined ? { drop: [key] } : { put: partTexts({ [key]: text }) }),
         }));
       });
     }

@@ -110,8 +110,8 @@ function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: Co
   const { id, put, drop, create, remove, silent, index, remains = "" } = change;
   const { layout, shared } = memory;
   const how = shorteningOf(layout, id);
-  const common = put[COMMON_KEY];
-  const reference = layout === 1 ? "" : shared.referenceIn(put);
+  const common = commonOf(put);
+  const reference = layout === 1 || common === undefined ? "" : shared.referenceFor(common);
   const loses = common !== undefined || drop.includes(COMMON_KEY);
   const entry = remove ? undefined : index;
   head.push(id, bit(create), bit(remove), bit(silent), bit(loses), bit(entry !== undefined));
@@ -123,20 +123,24 @@ function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: Co
     args.push(ACTOR_FIELD.index, encodeIndex(entry, labels, layout));
   }
   for (const key of drop) head.push(how === undefined ? key : shortKey(key, how));
-  let parts = 0;
   let others = 0;
-  for (const key in put) {
-    const isReference = reference !== "" && key === COMMON_KEY;
-    const text = isReference ? reference : put[key] ?? "";
+  for (const { key, text: whole } of put) {
+    const isCommon = key === COMMON_KEY;
+    const text = isCommon && reference !== "" ? reference : whole;
     if (how === undefined) args.push(key, text);
-    else args.push(shortKey(key, how), key === COMMON_KEY ? text : shortText(text, how));
-    parts++;
+    else args.push(shortKey(key, how), isCommon ? text : shortText(text, how));
     if (!isOtherPart(key)) continue;
     head.push(key);
     others++;
   }
-  head[counts] = parts;
+  head[counts] = put.length;
   head[counts + 2] = others;
+}
+
+/** The text of the part that actors have in common; undefined if it is not written. */
+function commonOf(put: ActorChange["put"]): string | undefined {
+  for (const { key, text } of put) if (key === COMMON_KEY) return text;
+  return undefined;
 }
 
 function bit(flag: boolean | undefined): number {

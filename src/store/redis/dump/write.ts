@@ -83,8 +83,9 @@ export class RedisRecordWriter {
 
   #actorText(record: ActorRecord): string {
     const how = shorteningOf(this.#terms.layout, record.actor);
-    const reference = this.#context.shared.referenceIn(record.parts);
-    const text = reference === "" ? "" : record.parts[COMMON_KEY] ?? "";
+    const common = record.parts[COMMON_KEY];
+    const reference = common === undefined ? "" : this.#context.shared.referenceFor(common);
+    const text = reference === "" ? "" : common;
     const put = how === undefined ? { ...record.parts } : shortParts(record.parts, how);
     if (reference !== "") put[COMMON_KEY] = reference;
     const others = Object.keys(put).filter((key) =>

@@ -3,6 +3,7 @@
  * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
  * after each read, and has Redis tell the changes of all other shards.
  */
+import { partsByKey } from "../../../engine/part_text.ts";
 import { randomUUID } from "node:crypto";
 import type { Change, ShardCommit } from "../../port.ts";
 import type { Version } from "../../version.ts";
@@ -95,7 +96,8 @@ export class OwnChanges {
     return actors.map(({ id, create, remove, put, drop, index }) => {
       const before = create ? undefined : memory.entryOf(id);
       if (remove || (!create && before === undefined)) return undefined;
-      const change: Change = { type: create ? "ADDED" : "MODIFIED", id, version: "", put, drop };
+      const type = create ? "ADDED" : "MODIFIED";
+      const change: Change = { type, id, version: "", put: partsByKey(put), drop };
       const now = index ?? before;
       if (now !== undefined) change.index = now;
       if (index !== undefined && before !== undefined) change.indexBefore = before;

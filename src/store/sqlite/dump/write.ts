@@ -1,4 +1,5 @@
 /** Writes records into a store on SQLite, inside a write of the database. */
+import { partTexts } from "../../../engine/part_text.ts";
 import { indexTerms, placeOf, WAIT_TERM } from "../../list_query.ts";
 import type { StoreRecord } from "../../dump.ts";
 import type { Row, SqliteDatabase } from "../database.ts";
@@ -108,7 +109,9 @@ export class SqliteRecordWriter {
   #putSome(id: string, parts: Record<string, string>, version = INCOMPLETE): void {
     const insert = "INSERT INTO actor (id, version) VALUES (?, ?) RETURNING row, version";
     const found = this.#find(id) ?? this.#database.get(insert, id, version);
-    if (found?.["version"] === version) putParts(this.#database, found["row"] ?? null, parts);
+    if (found?.["version"] === version) {
+      putParts(this.#database, found["row"] ?? null, partTexts(parts));
+    }
   }
 
   #find(id: string): Row | undefined {

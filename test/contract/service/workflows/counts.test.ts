@@ -40,7 +40,8 @@ function job(i: number): ActorChange {
   const change = finishedJob(i, { phase: isFailed(i) ? "Failed" : "Succeeded" });
   const parameters = [{ name: "region", value: i % RARE === 0 ? "eu" : "us" }];
   const spec = { entrypoint: "main", arguments: { parameters }, templates: [] };
-  return { ...change, put: { ...change.put, s: JSON.stringify({ schema: 1, spec }) } };
+  const others = change.put.filter(({ key }) => key !== "s");
+  return { ...change, put: [...others, { key: "s", text: JSON.stringify({ schema: 1, spec }) }] };
 }
 
 beforeAll(async () => {

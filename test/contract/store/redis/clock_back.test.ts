@@ -1,4 +1,5 @@
 /** Versions and watches after the clock of Redis has gone back. A store cannot tell a clock that was ahead from one that is right. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";
 import { redisKeys, SHARD_KEY } from "../../../../src/store/redis/keys.ts";
@@ -32,7 +33,7 @@ beforeEach(async () => {
 
 /** @returns the version of the change */
 async function write(shard: number, id: string): Promise<string> {
-  const actors = [changeOf(id, { create: true, put: { h: "1" } })];
+  const actors = [changeOf(id, { create: true, put: partTexts({ h: "1" }) })];
   const { versions } = await store.shards.commit(commitOf(shard, epochs[shard] ?? 0, { actors }));
   return versions[id] ?? "";
 }

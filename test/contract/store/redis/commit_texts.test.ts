@@ -1,4 +1,5 @@
 /** What a commit to Redis must get right about its texts and its memory, beyond the contract of all stores. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
 import type { Store } from "../../../../src/store/port.ts";
@@ -30,7 +31,7 @@ test("halves of characters are replaced one by one, and move no other text", asy
   const put = { h: "ü\ud83d", s: "\ude42–", "n:1": "{}", "q\ud83d": '"\\ud83d"' };
   const outboxPut = { "row\ude42": "€\ud83d" };
   await store.shards.commit(
-    commitOf(0, epoch, { actors: [changeOf("wf/a/one", { put })], outboxPut }),
+    commitOf(0, epoch, { actors: [changeOf("wf/a/one", { put: partTexts(put) })], outboxPut }),
   );
   const stored = await store.shards.loadActor(0, "wf/a/one");
   expect(stored?.parts).toEqual({
@@ -47,7 +48,9 @@ test("an entry that another process has replaced is filed anew", async () => {
   const id = "wf/a/one";
   const write = (by: Store, team: string) =>
     by.shards.commit(commitOf(0, epoch, {
-      actors: [changeOf(id, { put: { h: team }, index: entryOf(id, { labels: { team } }) })],
+      actors: [
+        changeOf(id, { put: partTexts({ h: team }), index: entryOf(id, { labels: { team } }) }),
+      ],
     }));
   await write(store, "red");
   const other = await openRedisStore({ url: redis.url });
@@ -70,7 +73,9 @@ test("lists are written as they are, however long and of whatever characters", a
     const [rows, nodes] = [names(many, "row ü"), names(many, "n:\0")];
     const timers = names(few, "timer\0");
     await store.shards.commit(commitOf(0, epoch, {
-      actors: [changeOf(id, { put: { h: "{}", ...textsOf(nodes) }, index: entryOf(id) })],
+      actors: [
+        changeOf(id, { put: partTexts({ h: "{}", ...textsOf(nodes) }), index: entryOf(id) }),
+      ],
       outboxPut: textsOf(rows),
       timersSet: Object.fromEntries(timers.map((timer, i) => [timer, i])),
     }));
@@ -80,7 +85,7 @@ test("lists are written as they are, however long and of whatever characters", a
       Object.fromEntries(timers.map((timer, i) => [timer, i])),
     );
     await store.shards.commit(commitOf(0, epoch, {
-      actors: [changeOf(id, { put: { h: "[]" }, drop: nodes })],
+      actors: [changeOf(id, { put: partTexts({ h: "[]" }), drop: nodes })],
       outboxDrop: rows,
       timersClear: timers,
     }));
@@ -95,10 +100,10 @@ test("of commits that share a call, those after a refused one find their own tex
   const create = (name: string, more = {}) =>
     store.shards.commit(commitOf(0, epoch, {
       actors: [
-        changeOf(`wf/a/${name}-other`, { put: { h: `other of ${name}`, a: "[]" } }),
+        changeOf(`wf/a/${name}-other`, { put: partTexts({ h: `other of ${name}`, a: "[]" }) }),
         changeOf(`wf/a/${name}`, {
           create: true,
-          put: { h: name, "n:1": "{}" },
+          put: partTexts({ h: name, "n:1": "{}" }),
           index: entryOf(`wf/a/${name}`),
         }),
       ],

@@ -1,4 +1,5 @@
 /** A commit that has used manifests is refused when they have changed since they were read. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import { ManifestsChanged } from "../../../../src/store/manifest_port.ts";
@@ -39,7 +40,7 @@ function knownVersion(): string {
 
 function made(name: string) {
   const id = `wf/ns/${name}`;
-  return changeOf(id, { create: true, put: { h: "{}" } });
+  return changeOf(id, { create: true, put: partTexts({ h: "{}" }) });
 }
 
 test("a commit finds out whether the manifests are still those that it has used", async () => {

@@ -1,9 +1,10 @@
 /** The layout of a store on Redis: who may open it, and what is kept once. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
-import type { IndexEntry, Store } from "../../../../src/store/port.ts";
+import type { ActorChange, IndexEntry, Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
 import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
@@ -64,7 +65,7 @@ test("a store of the first layout stays one: programs of earlier versions go on 
   const { store, epoch } = await opened();
   const actors = [changeOf("wf/a/one", {
     create: true,
-    put: { h: "{}", s: SPEC },
+    put: partTexts({ h: "{}", s: SPEC }),
     index: entryOf("wf/a/one", { labels: { [`${LABELS}phase`]: "Running" } }),
   })];
   const outboxPut = { "!": "mark" };
@@ -83,7 +84,9 @@ test("a store of the second layout has whole texts", async () => {
   const id = "wf/a/job-1";
   const put = { h: HEADER, s: SPEC, "n:job-1": NODE };
   await store.shards.commit(
-    commitOf(0, epoch, { actors: [changeOf(id, { create: true, put, index: entryOf(id) })] }),
+    commitOf(0, epoch, {
+      actors: [changeOf(id, { create: true, put: partTexts(put), index: entryOf(id) })],
+    }),
   );
   const stored = await client.hGetAll("sluice:{s0}:a:wf/a/job-1");
   expect(stored).toMatchObject({ h: HEADER, "n:job-1": NODE });
@@ -102,9 +105,9 @@ describe("texts of the third layout", () => {
   test("are short in Redis and its feed, and whole wherever they are read", async () => {
     const { store, epoch } = await opened(3);
     const from = await store.query.version();
-    const commit = (more: object) =>
+    const commit = (more: Partial<ActorChange>) =>
       store.shards.commit(commitOf(0, epoch, { actors: [changeOf(id, more)] }));
-    await commit({ create: true, put: parts, index });
+    await commit({ create: true, put: partTexts(parts), index });
     const stored = await client.hGetAll(key);
     expect(Object.keys(stored)).not.toContain("n:job-1");
     const all = JSON.stringify([stored, await client.xRange("sluice:{s0}:feed", "-", "+")]);
@@ -122,7 +125,7 @@ describe("texts of the third layout", () => {
     const other = await openRedisStore({ url: redis.url });
     const again = { "n:job-1": NODE.replace("Running", "Failed"), "n:job-1-2": NODE };
     await other.shards.commit(
-      commitOf(0, epoch, { actors: [changeOf(id, { put: again, drop: ["r"] })] }),
+      commitOf(0, epoch, { actors: [changeOf(id, { put: partTexts(again), drop: ["r"] })] }),
     );
     await commit({ remove: true, remains: "left#1" });
     const changes = await other.query.changes(from);
@@ -144,19 +147,21 @@ describe("texts of the third layout", () => {
     const terms = async () =>
       (await client.keys("sluice:{s0}:x:*")).map((key) => key.replace(/.*:x:/, "")).sort();
     await store.shards.commit(
-      commitOf(0, epoch, { actors: [changeOf(id, { create: true, put: parts, index })] }),
+      commitOf(0, epoch, {
+        actors: [changeOf(id, { create: true, put: partTexts(parts), index })],
+      }),
     );
     expect(await terms()).toEqual(["*", "l:team=red", "n:a", "p:Running"]);
     const other = await openRedisStore({ url: redis.url });
     const moved = entryOf(id, { phase: "Failed", labels: { team: "blue" } });
     await other.shards.commit(
-      commitOf(0, epoch, { actors: [changeOf(id, { put: {}, index: moved })] }),
+      commitOf(0, epoch, { actors: [changeOf(id, { put: [], index: moved })] }),
     );
     expect(await terms()).toEqual(["*", "l:team=blue", "n:a", "o", "q:Failed"]);
     // With its entry damaged, the labels of the header are all that tells.
     const header = HEADER.replace(`"labels":{}`, `"labels":{"team":"blue"}`);
     await other.shards.commit(
-      commitOf(0, epoch, { actors: [changeOf(id, { put: { h: header } })] }),
+      commitOf(0, epoch, { actors: [changeOf(id, { put: partTexts({ h: header }) })] }),
     );
     await client.hSet(key, "@i", "garbage");
     const third = await openRedisStore({ url: redis.url });
@@ -179,7 +184,10 @@ test("changes that are old are kept only while there is room for them, also wher
   const commit = async (round: number) => {
     const actors = Array.from({ length: 60 }, (_, i) => {
       const id = `wf/a/${round}-${i}`;
-      return changeOf(id, { create: true, put: { h: JSON.stringify("x".repeat(1_500) + i) } });
+      return changeOf(id, {
+        create: true,
+        put: partTexts({ h: JSON.stringify("x".repeat(1_500) + i) }),
+      });
     });
     await store.shards.commit(commitOf(shard, lease.epoch, { actors }));
   };
@@ -206,17 +214,17 @@ describe("a spec that several workflows have", () => {
   test("is kept once, until the last of them is gone", async () => {
     const { store, epoch } = await opened();
     const from = await store.query.version();
-    const commit = (id: string, more: object) =>
+    const commit = (id: string, more: Partial<ActorChange>) =>
       store.shards.commit(commitOf(0, epoch, { actors: [changeOf(id, more)] }));
     const ids = ["wf/a/one", "wf/a/two", "wf/a/three"];
     for (const id of ids) {
-      await commit(id, { create: true, put: { h: id, s: SPEC }, index: entryOf(id) });
+      await commit(id, { create: true, put: partTexts({ h: id, s: SPEC }), index: entryOf(id) });
     }
     const [key = ""] = await textKeys();
     expect(await client.hGetAll(key)).toEqual({ n: "3", t: SPEC });
     const [one = "", two = "", three = ""] = ids;
-    await commit(one, { put: { s: OTHER_SPEC } });
-    await commit(one, { put: { s: OTHER_SPEC, h: "again" } });
+    await commit(one, { put: partTexts({ s: OTHER_SPEC }) });
+    await commit(one, { put: partTexts({ s: OTHER_SPEC, h: "again" }) });
     // As long as somebody has it, it never expires.
     expect([await client.hGet(key, "n"), await client.ttl(key)]).toEqual(["2", -1]);
     expect(await textKeys()).toHaveLength(2);
@@ -241,7 +249,7 @@ describe("a spec that several workflows have", () => {
     expect(changes[5]?.before).toEqual({ h: two, s: SPEC });
     const history = await other.query.history(0, one, changes[0]?.version ?? "");
     expect(history.map(({ before }) => before?.["s"])).toEqual([SPEC, OTHER_SPEC]);
-    await commit(three, { put: { s: SPEC } });
+    await commit(three, { put: partTexts({ s: SPEC }) });
     expect([await client.hGet(key, "n"), await client.ttl(key)]).toEqual(["1", -1]);
     await other.close();
     await store.close();
@@ -252,7 +260,7 @@ describe("a spec that several workflows have", () => {
     const from = await store.query.version();
     const create = (id: string) =>
       store.shards.commit(commitOf(0, epoch, {
-        actors: [changeOf(id, { create: true, put: { h: id, s: SPEC } })],
+        actors: [changeOf(id, { create: true, put: partTexts({ h: id, s: SPEC }) })],
       }));
     await create("wf/a/one");
     const [key = ""] = await textKeys();
@@ -287,7 +295,7 @@ describe("labels that repeat the phase", () => {
     const { store, epoch } = await opened();
     const put = (name: string, more: Partial<IndexEntry>) =>
       store.shards.commit(commitOf(0, epoch, {
-        actors: [changeOf(`wf/a/${name}`, { put: {}, index: entryOf(`wf/a/${name}`, more) })],
+        actors: [changeOf(`wf/a/${name}`, { put: [], index: entryOf(`wf/a/${name}`, more) })],
       }));
     await put("running", usual("Running"));
     await put("ended", usual("Running"));
@@ -335,7 +343,7 @@ test("a list sees each workflow once, also one whose phase changes while the lis
     store.shards.commit(commitOf(0, epoch, {
       actors: Array.from({ length: to - from }, (_, i) =>
         changeOf(idOf(from + i), {
-          put: {},
+          put: [],
           index: entryOf(idOf(from + i), { phase, createdAt: 10_000 - from - i }),
         })),
     }));

@@ -1,4 +1,5 @@
 /** A page costs what it returns: the work of Redis does not grow with the number of stored workflows. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
@@ -41,7 +42,7 @@ async function fill(from: number, to: number): Promise<void> {
       .filter((i) => shardOf(idOf(i), SHARDS) === shard)
       .map((i) =>
         changeOf(idOf(i), {
-          put: { h: "{}", s: "{}", "n:1": "{}" },
+          put: partTexts({ h: "{}", s: "{}", "n:1": "{}" }),
           index: entryOf(idOf(i), {
             createdAt: 1_000 + i,
             startedAt: 1_000 + i,

@@ -1,4 +1,5 @@
 /** Watches of replicas that take their own commits as they are see what a watch sees that reads everything from Redis. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import fc from "fast-check";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -110,7 +111,10 @@ class World {
     const change: ActorChange = changeOf(
       id,
       what === "remove" ? { remove: true } : {
-        put: { h: JSON.stringify({ number }), [`n:${number % 3}`]: `{"text":"äö ${number}"}` },
+        put: partTexts({
+          h: JSON.stringify({ number }),
+          [`n:${number % 3}`]: `{"text":"äö ${number}"}`,
+        }),
         drop: existed ? [`n:${(number + 1) % 3}`] : [],
         create: !existed,
         ...((what === "index" || !existed) && { index }),
@@ -189,7 +193,7 @@ function actorsNamed(first: string) {
     create(store: Store, { shard, epoch }: Held, name: string) {
       const id = prefix + name;
       const index = entryOf(id, { uid: `uid-${id}` });
-      const change = changeOf(id, { put: { h: "{}" }, create: true, index });
+      const change = changeOf(id, { put: partTexts({ h: "{}" }), create: true, index });
       return store.shards.commit(commitOf(shard, epoch, { actors: [change] }));
     },
     /** Gives what begins to watch everything from now on. */

@@ -1,4 +1,5 @@
 /** What the Redis adapter does when Redis, or the network to it, is in trouble. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,7 +44,7 @@ async function open(url: string, timeoutMs = 2_000): Promise<Store> {
 
 const putting = (epoch: number, text: string) =>
   commitOf(1, epoch, {
-    actors: [changeOf("wf/a/one", { put: { h: text }, index: entryOf("wf/a/one") })],
+    actors: [changeOf("wf/a/one", { put: partTexts({ h: text }), index: entryOf("wf/a/one") })],
   });
 
 const partsOf = async (store: Store) => (await store.shards.loadActor(1, "wf/a/one"))?.parts;

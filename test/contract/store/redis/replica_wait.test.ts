@@ -1,4 +1,5 @@
 /** Writes that wait for replicas of Redis: what is answered is there too, and what is not confirmed is not answered. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem } from "../../../../src/base/problem.ts";
@@ -50,7 +51,7 @@ test("what is answered, the replica has", async () => {
   for (let at = 0; at < 50; at++) {
     const id = `wf/a/${at}`;
     await store.shards.commit(commitOf(0, epoch, {
-      actors: [changeOf(id, { create: true, put: { h: "1" }, index: entryOf(id) })],
+      actors: [changeOf(id, { create: true, put: partTexts({ h: "1" }), index: entryOf(id) })],
     }));
     expect(await ask(replica.url, ["HGET", `sluice:{s0}:a:${id}`, "h"])).toBe("1");
   }

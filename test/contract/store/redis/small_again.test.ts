@@ -1,4 +1,5 @@
 /** A shard that was large gives its memory back, and finds what is left. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
@@ -43,7 +44,7 @@ async function indexBytes(): Promise<number> {
 async function write(epoch: number, from: number, to: number): Promise<void> {
   const actors = range(from, to).map((i) =>
     changeOf(idOf(i), {
-      put: { h: "{}" },
+      put: partTexts({ h: "{}" }),
       index: entryOf(idOf(i), { createdAt: 1_000 + i, startedAt: 1_000 + i, phase: "Running" }),
     })
   );

@@ -1,4 +1,5 @@
 /** The folder of the embedded store: one process at a time, whatever happened to the previous one. */
+import { partTexts } from "../../../../src/engine/part_text.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/schema.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/store.ts";
-import { VersionTooOld } from "../../../../src/store/port.ts";
+import { type ActorChange, VersionTooOld } from "../../../../src/store/port.ts";
 import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
 
 let folder: string;
@@ -103,7 +104,7 @@ test("in one batch a refused commit and one that fails leave the others alone", 
   const epoch = await acquired(store, 1);
   const put = (id: string, h: unknown) =>
     store.shards.commit(commitOf(1, epoch, {
-      actors: [changeOf(id, { put: { h: h as string } })],
+      actors: [changeOf(id, { put: partTexts({ h: h as string }) })],
       outboxPut: { [id]: "effect" },
     }));
   const outcomes = await Promise.allSettled([
@@ -132,7 +133,7 @@ test("a page of a union leaves no statement open: the log is emptied into the da
     const id = `wf/a/w${i % 10}`;
     const index = entryOf(id, { phase: i % 2 === 0 ? "Running" : "Failed", createdAt: i % 10 });
     return store.shards.commit(commitOf(1, epoch, {
-      actors: [changeOf(id, { put: { h: `${text}${i}` }, index })],
+      actors: [changeOf(id, { put: partTexts({ h: `${text}${i}` }), index })],
     }));
   };
   for (let i = 0; i < 10; i++) await put(i);
@@ -147,15 +148,15 @@ test("the spec that workflows have in common is stored once, until the last of t
   const store = await open();
   const epoch = await acquired(store, 1);
   const spec = "s".repeat(2_000);
-  const change = (name: string, more: object) =>
-    store.shards.commit(
-      commitOf(1, epoch, { actors: [changeOf(`wf/a/${name}`, more)] }),
-    );
+  const change = (name: string, more: Partial<ActorChange>) =>
+    store.shards.commit(commitOf(1, epoch, { actors: [changeOf(`wf/a/${name}`, more)] }));
   const specOf = async (name: string) =>
     (await store.shards.loadActor(1, `wf/a/${name}`))?.parts["s"];
-  for (const name of ["one", "two", "three"]) await change(name, { put: { h: name, s: spec } });
-  await change("one", { put: { s: spec } });
-  await change("two", { put: { s: "other" } });
+  for (const name of ["one", "two", "three"]) {
+    await change(name, { put: partTexts({ h: name, s: spec }) });
+  }
+  await change("one", { put: partTexts({ s: spec }) });
+  await change("two", { put: partTexts({ s: "other" }) });
   expect(await Promise.all(["one", "two", "three"].map(specOf))).toEqual([spec, "other", spec]);
   await change("one", { remove: true });
   await change("two", { drop: ["s"] });
@@ -184,7 +185,9 @@ test("the feed is bounded by its size too, and keeps the last change whatever it
   const store = await openSqliteStore({ folder, feedSize: 50_000 });
   const epoch = await acquired(store, 1);
   const put = (i: number, h: string) =>
-    store.shards.commit(commitOf(1, epoch, { actors: [changeOf(`wf/a/w${i}`, { put: { h } })] }));
+    store.shards.commit(
+      commitOf(1, epoch, { actors: [changeOf(`wf/a/w${i}`, { put: partTexts({ h }) })] }),
+    );
   const first = await store.query.version();
   for (let i = 0; i < 300; i++) await put(i, "x".repeat(1_000));
   expect(await failureOf(store.query.changes(first))).toBeInstanceOf(VersionTooOld);
