@@ -11,7 +11,8 @@ import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setId } from "./member_sets.ts";
-import { account, attach, isCounted, releaseCalls, wake } from "./runtime.ts";
+import { freeId } from "./scope/names.ts";
+import { account, attach, isCounted, noteRenamed, releaseCalls, wake } from "./runtime.ts";
 import {
   hasEnded,
   isExecutable,
@@ -20,7 +21,7 @@ import {
   noticedChange,
   parseProgress,
 } from "./records.ts";
-import { executedSpec } from "./state.ts";
+import { executedSpec, workflowName } from "./state.ts";
 import { timerId } from "./timers.ts";
 import { taskId } from "./tree.ts";
 import { createdAt, type Turn } from "./turn.ts";
@@ -29,7 +30,7 @@ import { createdAt, type Turn } from "./turn.ts";
 export type NodePatch = Partial<NodeRecord>;
 
 /**
- * Adds a new node, and gives it its order. A node with this id must not exist.
+ * Adds a new node, and gives it its order; if another one has its id, also another id. A node with its name must not exist.
  * @throws {LimitExceeded} when the workflow already has as many nodes as it may have
  * @throws {TurnOver} when the turn is over
  */
@@ -41,6 +42,10 @@ export function addNode(turn: Turn, node: NodeRecord): NodeRecord {
   const { state } = turn;
   node.order = state.header.sequence++;
   markHeader(turn);
+  if (state.nodes.has(node.id)) {
+    node.id = freeId(workflowName(state), node.name, (id) => state.nodes.has(id));
+    noteRenamed(state.runtime, node);
+  }
   state.nodes.set(node.id, node);
   state.runtime.revision++;
   attach(state.nodes, node);

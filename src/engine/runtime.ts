@@ -2,6 +2,8 @@
  * What is derived from the stored nodes and kept in memory: who waits for whom, counters, and which nodes to look at. It is
  * built when a workflow is loaded and then kept up to date node by node. It is never stored.
  */
+import { hasUsualId } from "./scope/names.ts";
+import { noteTaskNode } from "./scope/dag_plan.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Template, WorkflowSpec } from "../spec/manifest.ts";
 import {
@@ -55,6 +57,8 @@ export interface Runtime {
   stale: Set<string> | undefined;
   /** Grows with every change of a node. */
   revision: number;
+  /** Nodes that do not have the id that follows from their name, by name. */
+  renamed: Map<string, NodeRecord> | undefined;
   /** The first node, once somebody has asked. */
   root: NodeRecord | undefined;
   /** The revision after the last round or request. */
@@ -116,6 +120,7 @@ function emptyRuntime(): Runtime {
     lockers: undefined,
     stale: undefined,
     revision: 0,
+    renamed: undefined,
     root: undefined,
     seenRevision: 0,
     memos: undefined,
@@ -160,6 +165,7 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   for (const node of ordered) {
     attach(nodes, node);
     account(runtime, nodes, node, 1);
+    if (!hasUsualId(node)) noteRenamed(runtime, node);
     if (++done % STEP_SIZE === 0) yield;
   }
   runtime.queue = ordered;
@@ -184,6 +190,11 @@ function ownersOf(ordered: readonly NodeRecord[]): NodeRecord[] {
   return owners;
 }
 
+/** Notes a node that does not have the id that follows from its name. */
+export function noteRenamed(runtime: Runtime, node: NodeRecord): void {
+  (runtime.renamed ??= new Map()).set(node.name, node);
+}
+
 /** Adds a node to the members of its owner. */
 export function attach(nodes: Nodes, node: NodeRecord): void {
   const owner = ownerOf(nodes, node);
@@ -191,6 +202,7 @@ export function attach(nodes: Nodes, node: NodeRecord): void {
   const memory = memoryOf(owner);
   if (memory.members === undefined) memory.members = [node];
   else memory.members.push(node);
+  if (memory.dag !== undefined) noteTaskNode(memory.dag, node);
   if (node.role !== "hook") memory.memberCount++;
   else noteBrokenHook(nodes, node);
 }

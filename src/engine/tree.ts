@@ -22,7 +22,12 @@ function fail(id = ""): never {
 
 /** A node by its full name. */
 export function nodeByName(turn: Turn, name: string): NodeRecord | undefined {
-  return turn.state.nodes.get(nodeId(workflowName(turn.state), name));
+  const { state } = turn;
+  const renamed = state.runtime.renamed?.get(name);
+  if (renamed !== undefined) return renamed;
+  const node = state.nodes.get(nodeId(workflowName(state), name));
+  // The name of another node may have the same hash.
+  return node?.name === name ? node : undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
-import { getBoundary, getOwner, taskId } from "../tree.ts";
+import { getBoundary, getOwner, nodeByName, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { Effect, TaskSpec } from "../effect.ts";
@@ -64,7 +64,7 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
   const { metadata } = turn.state.header;
   const workflow = workflowName(turn.state);
   const spec = executedSpec(turn.state);
-  const pod = podName(workflow, node.name, podTemplateName(call));
+  const pod = podName(workflow, node.id, podTemplateName(call));
   const namespace = workflowNamespace(turn.state);
   const task: TaskSpec = {
     id: taskId(turn, node),
@@ -148,8 +148,8 @@ function createContainers(turn: Turn, node: NodeRecord, template: Template): voi
   if (template.containerSet === undefined) return;
   for (const container of template.containerSet.containers ?? []) {
     const name = memberName(node.name, container.name ?? "");
+    if (nodeByName(turn, name) !== undefined) continue;
     const id = nodeId(workflowName(turn.state), name);
-    if (turn.state.nodes.has(id)) continue;
     const dependencies = container.dependencies ?? [];
     const made = blankNode(id, name, container.name ?? "", "container", "Container", "Pending");
     made.owner = node.id;

@@ -4,7 +4,7 @@ import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { globalsOf, withGlobals } from "../nodes/global_outputs.ts";
 import { parseParameters, withParameters } from "./parameters.ts";
-import { nodeId } from "../scope/names.ts";
+import { freeId, nodeId } from "../scope/names.ts";
 import { rfc3339 } from "../scope/time_text.ts";
 
 export interface ResubmitOptions {
@@ -77,10 +77,8 @@ export function withResults(
   const oldName = from.metadata.name ?? "";
   const nodes = from.status?.nodes ?? {};
   const newName = (old: string) => old === oldName ? name : name + old.slice(oldName.length);
-  const newId = (id: string) => {
-    const node = nodes[id];
-    return node === undefined ? id : nodeId(name, newName(node.name));
-  };
+  const ids = newIds(Object.values(nodes), name, newName);
+  const newId = (id: string) => ids.get(id) ?? id;
   const kept: Record<string, NodeStatus> = {};
   const leftOut = new Set<string>();
   for (const node of Object.values(nodes)) {
@@ -178,4 +176,22 @@ function hasSucceededBelow(node: NodeStatus, nodes: Record<string, NodeStatus>):
     for (const child of nodes[id]?.children ?? []) below.add(child);
   }
   return false;
+}
+
+/** Ids under another name of the workflow, by the old ones. */
+function newIds(
+  nodes: readonly NodeStatus[],
+  workflow: string,
+  newName: (old: string) => string,
+): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  const taken = new Set<string>();
+  for (const node of nodes) {
+    const name = newName(node.name);
+    const usual = nodeId(workflow, name);
+    const id = taken.has(usual) ? freeId(workflow, name, (one) => taken.has(one)) : usual;
+    taken.add(id);
+    ids.set(node.id, id);
+  }
+  return ids;
 }

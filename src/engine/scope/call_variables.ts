@@ -5,7 +5,7 @@ import { retryLocals } from "./attempts.ts";
 import type { Call } from "./call.ts";
 import { type Scope, scopeOf } from "./expressions.ts";
 import type { CallVariables } from "./inputs.ts";
-import { displayNameOf, podName } from "./names.ts";
+import { displayNameOf, nodeId, podName } from "./names.ts";
 
 /** They are worked out when the first of them is asked for. */
 export class VariablesOfCall implements CallVariables {
@@ -53,7 +53,7 @@ function valuesOf(call: Call, template: Template, workflow: string): Record<stri
   const isPod = !isGroup(template) && template.suspend === undefined && template.http === undefined;
   // Of a template with retries, its attempts are the pods.
   if (isPod && (wrapper !== undefined || template.retryStrategy === undefined)) {
-    values["pod.name"] = podName(workflow, call.name, podTemplateName(call));
+    values["pod.name"] = podName(workflow, nodeId(workflow, call.name), podTemplateName(call));
   }
   if (wrapper !== undefined) Object.assign(values, retryLocals(wrapper, call.index ?? 0));
   return values;

@@ -38,8 +38,8 @@ test.each([
 
 test("podName() puts the template between workflow and hash", () => {
   expect(podName("wf", "wf", "main")).toBe("wf");
-  expect(podName("wf", "wf[0]", "work")).toBe("wf-work-511703626");
-  expect(podName("wf", "wf[0]", undefined)).toBe("wf-511703626");
+  expect(podName("wf", nodeId("wf", "wf[0]"), "work")).toBe("wf-work-511703626");
+  expect(podName("wf", nodeId("wf", "wf[0]"), undefined)).toBe("wf-511703626");
 });
 
 test("hookName() knows the exit handler", () => {

@@ -47,6 +47,22 @@ export function nodeId(workflow: string, name: string): string {
   return lastId.id;
 }
 
+/**
+ * Id for another node whose name has the same hash as this one's: of 100,000 names, two may have one. It is derived from the
+ * name too, and is free.
+ */
+export function freeId(workflow: string, name: string, isTaken: (id: string) => boolean): string {
+  for (let count = 1;; count++) {
+    const id = flatText(workflow, "-", String(hashOf(`${name}#${count}`)));
+    if (!isTaken(id)) return id;
+  }
+}
+
+/** Tells whether a node has the id that follows from its name. */
+export function hasUsualId({ id, name }: { id: string; name: string }): boolean {
+  return id === name || id.endsWith(`-${fnv1a(name)}`);
+}
+
 /** Full name of a step group. */
 export function groupName(steps: string, index: number): string {
   return flatText(steps, "[", String(index), "]");
@@ -63,23 +79,23 @@ export function displayNameOf(name: string, boundaryName: string | undefined): s
   return inOnePiece(name.slice(boundaryName.length).replace(/^(?:\[\d+\](?!$))?\.?/, ""));
 }
 
-/** Kubernetes pod name: workflow, template and the hash of the node's name. */
-export function podName(workflow: string, name: string, template: string | undefined): string {
-  if (name === workflow) return workflow;
+/** Kubernetes pod name: workflow, template and the hash in the node's id, which is that of its name. */
+export function podName(workflow: string, id: string, template: string | undefined): string {
+  if (id === workflow) return workflow;
   const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
-  return flatText(prefix.slice(0, 242), "-", String(fnv1a(name)));
+  return flatText(prefix.slice(0, 242), id.slice(id.lastIndexOf("-")));
 }
 
 /** Name of the pod of a node, in the engine or in a workflow's status. */
 export function podNameOf(
   workflow: string,
-  { name, templateName, templateRef }: {
-    name: string;
+  { id, templateName, templateRef }: {
+    id: string;
     templateName?: string | undefined;
     templateRef?: TemplateRef | undefined;
   },
 ): string {
-  return podName(workflow, name, templateRef?.template ?? templateName);
+  return podName(workflow, id, templateRef?.template ?? templateName);
 }
 
 /** Name of a loop element: `base(index:item)`. */

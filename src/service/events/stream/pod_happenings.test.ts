@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { podName } from "../../../engine/scope/names.ts";
+import { nodeId, podName } from "../../../engine/scope/names.ts";
 import { blankNode, type NodeRecord } from "../../../engine/records.ts";
 import { podHappenings, podOf, workflowsOfPod } from "./pod_happenings.ts";
 
 const NODE: NodeRecord = {
-  ...blankNode("wf-1", "wf.a", "a", "member", "Pod", "Running"),
+  ...blankNode(nodeId("wf", "wf.a"), "wf.a", "a", "member", "Pod", "Running"),
   order: 1,
   templateName: "step",
   startedAt: 1_000,
@@ -31,11 +31,11 @@ test("podHappenings() tells of a start, an exit code and a lack of memory", () =
 test("workflowsOfPod() names the workflow of every pod", () => {
   for (const workflow of ["a", "a-b", "a-b-c-d"]) {
     for (const name of [workflow, `${workflow}.x`]) {
-      const pod = podName(workflow, name, "my-template");
+      const pod = podName(workflow, nodeId(workflow, name), "my-template");
       expect(workflowsOfPod(pod)).toContain(workflow);
     }
   }
   expect(workflowsOfPod("a-".repeat(200))).toHaveLength(32);
-  expect(podOf("wf", NODE)).toBe(podName("wf", "wf.a", "step"));
+  expect(podOf("wf", NODE)).toBe(podName("wf", nodeId("wf", "wf.a"), "step"));
   expect(podOf("wf", { ...NODE, type: "Steps" })).toBeUndefined();
 });
