@@ -159,6 +159,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a plain retry waits again at a suspend step that was failed, and repeats nothing before it",
   },
   {
+    subject: "Retry after a template inside that `failFast` or an error has ended",
+    reference:
+      "Refused for ever: what comes after that template has no parent in the graph; beside another dependency it stays left out",
+    choice: "better",
+    sluice: "What was left out after that template begins again with it",
+    why: "A retry is there to go on from the failure",
+    shown: "src/simulation/fail_fast.test.ts: a retry also begins the tasks that were left out %s",
+  },
+  {
     subject: "Memoized resubmit: copies of nodes that never run",
     reference: "Stay Pending, even when the workflow has ended",
     choice: "better",

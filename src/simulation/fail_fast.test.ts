@@ -1,6 +1,7 @@
 /** Templates with `failFast` end, whatever was the last thing inside them that failed or wanted to begin. */
 import { expect, test } from "vitest";
 import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import type { Simulation } from "./simulation.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 function statusOf(main: string, rules: TaskRule[], isForgetful = false) {
@@ -162,3 +163,43 @@ test("a template inside that fails last, and whose exit handler may no longer be
     expect(status).toMatchObject(ended);
   }
 });
+
+test.each([
+  [
+    "after a template that failFast has ended",
+    "failFast: true, steps: [[{ name: x, template: work }, { name: y, template: work }], [{ name: z, template: work }]]",
+  ],
+  [
+    "after a DAG that failFast has ended",
+    "failFast: true, dag: { tasks: [{ name: x, template: work }, { name: y, template: work }, { name: z, template: work, depends: x }] }",
+  ],
+])("a retry also begins the tasks that were left out %s", (_, sub) => {
+  const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: s, template: sub }
+        - { name: ok, template: work }
+        - { name: next, template: work, depends: s && ok }
+        - { name: last, template: work, depends: next }
+  - { name: sub, ${sub} }
+  - { name: work, container: { image: x } }`;
+  const rules = [{ name: "x", outcome: "Failed" as const, attempt: 1 }];
+  const simulation = simulateWorkflow(spec, 10, { rules });
+  expect(phasesOf(simulation)).toMatchObject({ w: "Failed", next: "Omitted", last: "Omitted" });
+  simulation.control("w", { type: "retry" });
+  for (let second = 0; second < 20; second++) {
+    simulation.tick();
+    simulation.settle();
+  }
+  const phases = phasesOf(simulation);
+  expect(new Set(Object.values(phases))).toEqual(new Set(["Succeeded"]));
+  expect(Object.keys(phases)).toEqual(expect.arrayContaining(["x", "y", "z", "next", "last"]));
+});
+
+function phasesOf(simulation: Simulation): Record<string, string | undefined> {
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  return Object.fromEntries(nodes.map(({ displayName, phase }) => [displayName, phase]));
+}

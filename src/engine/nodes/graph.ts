@@ -13,11 +13,16 @@ import type { NodeRecord } from "../records.ts";
 export interface KnownOutbound {
   own: Map<string, readonly string[]> | undefined;
   all: Map<string, readonly string[]> | undefined;
+  /**
+   * A Steps or DAG node that failFast or an error has ended shows no last nodes, so what comes after it has no parent. If true,
+   * it has those that were last inside it.
+   */
+  isWhole: boolean;
 }
 
 /** For the first of several calls. Pass it on as long as nothing changes. */
-export function nothingKnown(): KnownOutbound {
-  return { own: undefined, all: undefined };
+export function nothingKnown(isWhole = false): KnownOutbound {
+  return { own: undefined, all: undefined, isWhole };
 }
 
 /** The last nodes inside a node. Whatever comes next is a child of these. */
@@ -92,7 +97,11 @@ function allOutbound(
   const before = known.all?.get(node.id);
   if (before !== undefined) return before;
   const found: string[] = [];
-  for (const id of ownOutbound(state, node, known)) collectId(state, id, found, known);
+  for (const id of ownOutbound(state, node, known)) {
+    // A node in which nothing began is its own last one.
+    if (id === node.id) found.push(id);
+    else collectId(state, id, found, known);
+  }
   (known.all ??= new Map()).set(node.id, found);
   return found;
 }
@@ -121,7 +130,9 @@ export function ownOutbound(
   node: NodeRecord,
   known: KnownOutbound = nothingKnown(),
 ): readonly string[] {
-  if (node.outbound !== undefined) return node.outbound;
+  if (node.outbound !== undefined && !(known.isWhole && node.outbound.length === 0)) {
+    return node.outbound;
+  }
   const before = known.own?.get(node.id);
   if (before !== undefined) return before;
   const found = findOwnOutbound(state, node, known);
@@ -140,13 +151,21 @@ function findOwnOutbound(
     for (const member of last === undefined ? [] : membersOf(last)) {
       collect(state, member, found, known);
     }
-    return found;
+  } else {
+    for (const target of targetsOf(state, node, known)) collect(state, target, found, known);
   }
-  for (const id of node.targets ?? []) {
-    const target = state.nodes.get(id);
-    if (target !== undefined) collect(state, target, found, known);
-  }
+  if (known.isWhole && found.length === 0) found.push(node.id);
   return found;
+}
+
+/** The nodes of a DAG's targets. One that did not come to its end has none; then all its tasks, if the graph is to be whole. */
+function targetsOf(
+  { nodes }: WorkflowState,
+  node: NodeRecord,
+  { isWhole }: KnownOutbound,
+): readonly NodeRecord[] {
+  if (node.targets === undefined) return isWhole ? membersOf(node) : [];
+  return node.targets.flatMap((id) => nodes.get(id) ?? []);
 }
 
 /** Most edges that are worked out in full: where wide loops join, there are as many as the product of their lengths. */
@@ -212,7 +231,7 @@ function inOrder({ nodes }: WorkflowState): NodeRecord[] {
   return isSorted ? ordered : ordered.sort((a, b) => a.order - b.order);
 }
 
-/** The parents of a node, each once. @param limit of the graph's edges */
+/** The parents of a node in the whole graph, each once. @param limit of the graph's edges */
 export function parentsOf(state: WorkflowState, node: NodeRecord, limit?: EdgeLimit): string[] {
   const parents = new Set(node.parents);
   const [order, predecessor] = limit ?? [Infinity, 0];
@@ -220,7 +239,9 @@ export function parentsOf(state: WorkflowState, node: NodeRecord, limit?: EdgeLi
     const before = state.nodes.get(id);
     if (before === undefined) continue;
     const isBeyond = node.order > order || (node.order === order && index >= predecessor);
-    for (const parent of isBeyond ? [id] : outboundOf(state, before)) parents.add(parent);
+    for (const parent of isBeyond ? [id] : outboundOf(state, before, nothingKnown(true))) {
+      parents.add(parent);
+    }
   }
   return [...parents];
 }

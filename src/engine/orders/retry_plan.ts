@@ -7,7 +7,7 @@ import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 import { matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
-import { edgeSteps } from "../nodes/graph.ts";
+import { edgeSteps, nothingKnown } from "../nodes/graph.ts";
 import type { EdgeLimit, RetryPlan } from "../ongoing.ts";
 import { rootOf, workflowName, type WorkflowState } from "../state.ts";
 import { isFailedOrError, type NodeRecord } from "../records.ts";
@@ -165,7 +165,7 @@ class Planner {
   }
 }
 
-/** Edges of the graph that clients see, in both directions. */
+/** Edges of the whole graph, in both directions: also those to what came after a group that failFast has ended. */
 class Graph {
   readonly limit: EdgeLimit | undefined;
   readonly #state: WorkflowState;
@@ -188,7 +188,7 @@ class Graph {
 
   /** @throws {Problem} NotFound when a node has no parent */
   static *of(state: WorkflowState): Steps<Graph> {
-    const { children, limit } = yield* edgeSteps(state);
+    const { children, limit } = yield* edgeSteps(state, nothingKnown(true));
     const graph = new Graph(state, children, limit);
     yield* graph.#findParents();
     const root = workflowName(state);
