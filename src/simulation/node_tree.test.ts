@@ -434,3 +434,34 @@ templates:
   expect(node("w.b")?.phase).toBe("Omitted");
   expect(status()?.phase).toBe("Failed");
 });
+
+test("what follows a template hangs below the last attempt of the exit handler of its last task", () => {
+  const { node } = run(`
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: s, template: sub }], [{ name: next, template: work }]] }
+  - { name: sub, dag: { tasks: [{ name: t, template: flaky, hooks: { exit: { template: flaky } } }] } }
+  - { name: flaky, retryStrategy: { limit: 1 }, ${WORK} }
+  - { name: work, ${WORK} }`);
+  const idOf = (name: string) => node(name)?.id ?? name;
+  expect(node("w[0].s")?.outboundNodes).toEqual([idOf("w[0].s.t.onExit")]);
+  expect(node("w[0].s.t.onExit")?.children).toEqual([idOf("w[0].s.t.onExit(0)")]);
+  expect(node("w[0].s.t.onExit(0)")?.children).toEqual([idOf("w[1]")]);
+});
+
+test("a DAG has failed although the exit handler inside it that has succeeded is attempted again", () => {
+  const { status, node } = run(
+    `
+entrypoint: main
+templates:
+  - name: main
+    dag: { tasks: [{ name: s, template: sub }, { name: z, template: work, depends: s }] }
+  - { name: sub, dag: { tasks: [{ name: t, template: flaky, hooks: { exit: { template: flaky } } }] } }
+  - { name: flaky, retryStrategy: { limit: 1 }, ${WORK} }
+  - { name: work, ${WORK} }`,
+    [{ node: "\\.t\\(", outcome: "Failed" }],
+  );
+  expect(node("w.s.t.onExit")?.phase).toBe("Succeeded");
+  expect(node("w.z")?.phase).toBe("Omitted");
+  expect(status()?.phase).toBe("Failed");
+});

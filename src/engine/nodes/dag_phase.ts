@@ -105,10 +105,13 @@ function nearestOf(
   return (tasks) => [...tasks].sort((a, b) => placeOf(a) - placeOf(b))[0];
 }
 
-/** The node whose phase counts: behind an attempt, or a hook that is the last child of a retry node, the retry node itself. */
+/**
+ * The node whose phase counts: behind an attempt, or a hook that is the last child of a retry node, the retry node itself. A hook
+ * may have attempts of its own.
+ */
 function decisive(turn: Turn, outbound: NodeRecord): NodeRecord {
-  if (outbound.role === "attempt") return getOwner(turn, outbound);
-  if (outbound.role !== "hook") return outbound;
-  const owner = getOwner(turn, outbound);
-  return owner.type === "Retry" ? owner : outbound;
+  const node = outbound.role === "attempt" ? getOwner(turn, outbound) : outbound;
+  if (node.role !== "hook") return node;
+  const owner = getOwner(turn, node);
+  return owner.type === "Retry" ? owner : node;
 }

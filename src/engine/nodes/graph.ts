@@ -113,9 +113,7 @@ function collectId(
   known: KnownOutbound,
 ): void {
   const node = state.nodes.get(id);
-  if (node === undefined) return;
-  if (node.type === "Retry") found.push(id);
-  else collect(state, node, found, known);
+  if (node !== undefined) collect(state, node, found, known);
 }
 
 /** Containers on which no other container depends. */
