@@ -168,6 +168,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/simulation/fail_fast.test.ts: a retry also begins the tasks that were left out %s",
   },
   {
+    subject: "Manual retry of a Steps or DAG template with a retry strategy",
+    reference:
+      "Opens all its attempts again, also those of a step that has succeeded, and may add another: steps are carried out several times, and attempts stay Running",
+    choice: "better",
+    sluice: "Goes on with the last attempt; earlier ones stay as they ended",
+    why: "A step must not be carried out once for each attempt",
+    shown:
+      "src/simulation/node_tree.test.ts: a manual retry goes on with the last attempt of a template only, and repeats none of a step that has succeeded",
+  },
+  {
     subject: "Memoized resubmit: copies of nodes that never run",
     reference: "Stay Pending, even when the workflow has ended",
     choice: "better",

@@ -465,3 +465,25 @@ templates:
   expect(node("w.z")?.phase).toBe("Omitted");
   expect(status()?.phase).toBe("Failed");
 });
+
+test("a manual retry goes on with the last attempt of a template only, and repeats none of a step that has succeeded", () => {
+  const { ask, node, status } = run(
+    `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: s, template: sub }], [{ name: z, template: work }]] }
+  - { name: sub, retryStrategy: { limit: 1 }, steps: [[{ name: x, template: work }], [{ name: y, template: work }]] }
+  - { name: work, ${WORK} }`,
+    [{ node: "[xz]$", outcome: "Failed", attempt: 1 }],
+  );
+  expect(status()?.phase).toBe("Failed");
+  ask({ type: "retry" });
+  expect(node("w[0].s(0)[0].x")?.phase).toBe("Failed");
+  expect(node("w[0].s(0)[1].y")).toBeUndefined();
+  expect(node("w[0].s(1)[1].y")?.phase).toBe("Succeeded");
+  expect(node("w[0].s")?.phase).toBe("Succeeded");
+  expect(node("w[1].z")?.phase).toBe("Failed");
+  ask({ type: "retry" });
+  expect(node("w[0].s(0)[0].x")?.phase).toBe("Failed");
+  expect(status()).toMatchObject({ phase: "Succeeded", progress: "3/4" });
+});

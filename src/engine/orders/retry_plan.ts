@@ -7,6 +7,7 @@ import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 import { matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
+import { membersOf } from "../live.ts";
 import { edgeSteps, nothingKnown } from "../nodes/graph.ts";
 import type { EdgeLimit, RetryPlan } from "../ongoing.ts";
 import { rootOf, workflowName, type WorkflowState } from "../state.ts";
@@ -45,8 +46,9 @@ export function* planRetry(
   }
   const done = yield* graph.above((node) => node.phase === "Succeeded" && !seeds.has(node.id));
   const wanted = new Set(seeds);
+  const isSuperseded = supersededIn(state);
   for (const node of state.nodes.values()) {
-    if (!isFailedOrError(node) || !RETRIED.has(node.type)) continue;
+    if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) continue;
     // Nodes that depend on the failure of all attempts may have succeeded.
     const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
     if (!done.has(from.id)) wanted.add(node.id);
@@ -64,6 +66,38 @@ export function* planRetry(
   }
   const { remove, reset } = plan;
   return { remove, reset, ...(graph.limit === undefined ? {} : { limit: graph.limit }) };
+}
+
+/**
+ * Makes a function that tells whether a node is inside a Steps or DAG node that was an attempt and was followed by another one.
+ * Only the last attempt goes on: if all did, every step would be carried out once for each of them.
+ */
+function supersededIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
+  const known = new Map<string, boolean>();
+  return ({ boundary }) => {
+    const passed: string[] = [];
+    let result = false;
+    for (let id = boundary; id !== undefined;) {
+      const before = known.get(id);
+      const around: NodeRecord | undefined = nodes.get(id);
+      passed.push(id);
+      result = before ?? (around !== undefined && isFollowed(nodes, around));
+      if (before !== undefined || result) break;
+      id = around?.boundary;
+    }
+    for (const id of passed) known.set(id, result);
+    return result;
+  };
+}
+
+/** Tells whether a node is an attempt that another one has followed. */
+function isFollowed(nodes: WorkflowState["nodes"], node: NodeRecord): boolean {
+  if (node.role !== "attempt" || node.owner === undefined) return false;
+  const owner = nodes.get(node.owner);
+  const attempts = owner === undefined
+    ? []
+    : membersOf(owner).filter(({ role }) => role === "attempt");
+  return attempts.at(-1) !== node;
 }
 
 class Planner {
