@@ -40,7 +40,7 @@ export function oneOf(
 
 /** Kinds Go counts as integers, named ones included. */
 export const INTEGER_KINDS: readonly StaticType["kind"][] = [
-  ...["int", "uint", "duration", "month", "weekday"] as const,
+  ...["int", "int64", "uint", "duration", "month", "weekday"] as const,
 ];
 /** Kinds Go counts as slices. */
 export const LIST_KINDS: readonly StaticType["kind"][] = ["array", "bytes"];

@@ -75,3 +75,26 @@ test("date() takes four arguments only when the first is known to be a zone", ()
   expect(() => run("date(payload.text, 'a', 'b', 'c')")).toThrow("expected at most 3, got 4");
   expect(goString(run("date(timezone('UTC'), '2024-01-02', '2006-01-02', 'UTC').Day()"))).toBe("2");
 });
+
+describe("an int64 and an int, or maps with other values, have no type in common", () => {
+  test.each([
+    "(payload.ok ? 1 : duration('1h').Nanoseconds()).x",
+    "(date('2024-01-01').Unix() ?? 1).x",
+    "(fromPairs([['k', 1]]) ?? groupBy([1], #)).x + 1",
+    "-(fromPairs([['k', 1]]) ?? groupBy([1], #))",
+  ])("%s fails when it runs", (source) => {
+    const program = compileExpr(source, { env: ENV });
+    expect(() => program.run(ENV)).toThrow();
+  });
+});
+
+describe("a time and a zone contain no name, and can't be asked for anything else", () => {
+  test.each(["'x' in date('2024-01-01')", "'x' in timezone('UTC')"])(
+    "%s is false",
+    (source) => expect(run(source)).toBe(false),
+  );
+  test.each([
+    ["payload.x in date('2024-01-01')", "cannot use <nil> as field name of time.Time"],
+    ["payload.ok in timezone('UTC')", "cannot use bool as field name of time.Location"],
+  ])("%s fails", (source, message) => expect(() => run(source)).toThrow(message));
+});

@@ -111,7 +111,7 @@ function isOrdered(left: StaticType, right: StaticType): boolean {
 
 function mayContain(left: StaticType, right: StaticType): boolean {
   if (isUnknown(right) || isMap(right) || isArray(right)) return true;
-  if (isTime(right)) return isString(left) || isUnknown(left);
+  if (isTime(right) || right.kind === "zone") return isString(left) || isUnknown(left);
   return isUnknown(left) && isString(right);
 }
 

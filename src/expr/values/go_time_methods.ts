@@ -11,6 +11,7 @@ import {
   DURATION,
   FLOAT,
   INT,
+  INT64,
   type StaticType,
   STRING,
   TIME,
@@ -139,7 +140,7 @@ function civilMethod(
 function unixMethod(name: string, unit: bigint): [string, Method<GoTime>] {
   const run = (time: GoTime) =>
     int64((nanosOf(time) - ((nanosOf(time) % unit) + unit) % unit) / unit);
-  return [name, { params: [], result: INT, run }];
+  return [name, { params: [], result: INT64, run }];
 }
 
 const TIME_METHODS: MethodTable<GoTime> = new Map<string, Method<GoTime>>([
@@ -273,7 +274,7 @@ function roundDuration(ns: bigint, unit: bigint): bigint {
 }
 
 function unitMethod(name: string, unit: bigint): [string, Method<GoDuration>] {
-  return [name, { params: [], result: INT, run: ({ ns }) => int64(ns / unit) }];
+  return [name, { params: [], result: INT64, run: ({ ns }) => int64(ns / unit) }];
 }
 
 function floatMethod(name: string, unit: bigint): [string, Method<GoDuration>] {
@@ -366,9 +367,7 @@ function checkArguments({ params, result }: Method<Value>, args: readonly Value[
     if (arg === null && isDirect) {
       fault(`interface conversion: interface {} is nil, not ${typeText(wanted)}`);
     }
-    // An int64 is no int to Go.
-    const isOtherInt = wanted.kind === "int" && typeof arg !== "bigint";
-    if (arg !== null && (isOtherInt || typeOfValue(arg).kind !== wanted.kind)) {
+    if (arg !== null && typeOfValue(arg).kind !== wanted.kind) {
       fault(`reflect: Call using ${goTypeName(arg)} as type ${typeText(wanted)}`);
     }
   }

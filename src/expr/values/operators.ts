@@ -281,7 +281,14 @@ export function contains(needle: Value, container: Value, context: RunContext): 
     return value !== undefined && container.includes(Number(value));
   }
   if (container instanceof AnyMap) return anyMapGet(container, needle) !== undefined;
-  if (container instanceof GoTime) return false;
+  if (container instanceof GoTime || container instanceof GoZone) {
+    if (typeof needle === "string") return false;
+    return fault(
+      `cannot use ${goTypeName(needle)} as field name of time.${
+        container instanceof GoTime ? "Time" : "Location"
+      }`,
+    );
+  }
   if (!isValueMap(container)) {
     return fault(`operator "in" not defined on ${goTypeName(container)}`);
   }

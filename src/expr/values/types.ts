@@ -17,7 +17,9 @@ import {
  * isAssignable}).
  */
 export type StaticType =
-  | { readonly kind: "unknown" | "any" | "nil" | "bool" | "int" | "float" | "string" | "uint" }
+  | { readonly kind: "unknown" | "any" | "nil" | "bool" | "float" | "string" }
+  /** `int64` is a type of its own to Go, as wide as `int`. */
+  | { readonly kind: "int" | "int64" | "uint" }
   | { readonly kind: "bytes" | "time" | "duration" | "month" | "weekday" | "zone" }
   /** `isTyped`: a Go slice of the element type, not `[]any`. */
   | { readonly kind: "array"; readonly element: StaticType; readonly isTyped?: boolean }
@@ -37,6 +39,7 @@ export const ANY: StaticType = { kind: "any" };
 export const NIL: StaticType = { kind: "nil" };
 export const BOOL: StaticType = { kind: "bool" };
 export const INT: StaticType = { kind: "int" };
+export const INT64: StaticType = { kind: "int64" };
 export const FLOAT: StaticType = { kind: "float" };
 export const STRING: StaticType = { kind: "string" };
 export const TIME: StaticType = { kind: "time" };
@@ -90,6 +93,7 @@ export function typeText(type: StaticType): string {
       return "func(...interface {}) (interface {}, error)";
     case "bool":
     case "int":
+    case "int64":
     case "string":
       return type.kind;
   }
@@ -118,7 +122,7 @@ export function typeOfValue(value: Value): StaticType {
     return value.signature === undefined ? FUNC : { kind: "func", signature: value.signature };
   }
   if (value instanceof NamedInt) {
-    if (value.kind === "int64") return INT;
+    if (value.kind === "int64") return INT64;
     if (value.kind.startsWith("uint")) return { kind: "uint" };
     return { kind: value.kind === "time.Month" ? "month" : "weekday" };
   }
@@ -146,7 +150,7 @@ export function isUnknown(type: StaticType): boolean {
 }
 
 export function isInteger(type: StaticType): boolean {
-  return type.kind === "int" || type.kind === "uint";
+  return type.kind === "int" || type.kind === "int64" || type.kind === "uint";
 }
 
 export function isNumber(type: StaticType): boolean {
@@ -183,8 +187,7 @@ export function isAssignable(from: StaticType, to: StaticType): boolean {
   if (from.kind === "nil") {
     return ["array", "bytes", "map", "anymap", "func", "zone"].includes(to.kind);
   }
-  if (from.kind === "array" && to.kind === "array") return typeText(from) === typeText(to);
-  return from.kind === to.kind;
+  return from.kind === to.kind && typeText(from) === typeText(to);
 }
 
 /** Tells whether `==` may compare the types. */
