@@ -104,16 +104,21 @@ async function headersOf(location: JsonObject, secret: ReadSecret): Promise<Head
     const pair = Buffer.from(`${user ?? ""}:${password ?? ""}`).toString("base64");
     headers.set("authorization", `Basic ${pair}`);
   }
-  if (isJsonObject(auth["oauth2"])) {
+  // Argo Workflows writes `oauth2: {}` and `clientCert: {}` beside a basicAuth.
+  if (hasMembers(auth["oauth2"])) {
     headers.set("authorization", `Bearer ${await fetchToken(auth["oauth2"], secret)}`);
   }
-  if (isJsonObject(auth["clientCert"]) && Object.keys(auth["clientCert"]).length > 0) {
+  if (hasMembers(auth["clientCert"])) {
     throw new Problem(
       ProblemCode.Unimplemented,
       "Client certificates for http artifacts are not supported; use basicAuth or oauth2",
     );
   }
   return headers;
+}
+
+function hasMembers(value: Json | undefined): value is JsonObject {
+  return isJsonObject(value) && Object.keys(value).length > 0;
 }
 
 async function fetchToken(oauth: JsonObject, secret: ReadSecret): Promise<string> {

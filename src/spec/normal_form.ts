@@ -65,7 +65,7 @@ function normalizedStruct(value: JsonObject, schema: StructSchema): JsonObject {
 function isEmpty(value: Json, schema: Schema): boolean {
   switch (schema.kind) {
     case "string":
-      return value === "";
+      return value === "" && schema.keepsEmpty !== true;
     case "boolean":
     case "int32":
       return schema.omitsZero === true && (value === false || value === 0);

@@ -68,11 +68,11 @@ const HTTP = struct("HTTPArtifact", () => ({
   url: always(string),
   headers: list(HEADER),
   auth: struct("HTTPAuth", () => ({
-    clientCert: struct("ClientCertAuth", () => ({
+    clientCert: always(struct("ClientCertAuth", () => ({
       clientCertSecret: secret,
       clientKeySecret: secret,
-    })),
-    oauth2: struct("OAuth2Auth", () => ({
+    }))),
+    oauth2: always(struct("OAuth2Auth", () => ({
       clientIDSecret: secret,
       clientSecretSecret: secret,
       tokenURLSecret: secret,
@@ -80,8 +80,10 @@ const HTTP = struct("HTTPArtifact", () => ({
       endpointParams: list(
         struct("OAuth2EndpointParam", () => ({ key: always(string), value: string })),
       ),
-    })),
-    basicAuth: struct("BasicAuth", () => ({ usernameSecret: secret, passwordSecret: secret })),
+    }))),
+    basicAuth: always(
+      struct("BasicAuth", () => ({ usernameSecret: secret, passwordSecret: secret })),
+    ),
   })),
   saveStreamViaFile: boolean,
 }));
@@ -136,10 +138,10 @@ const ARTIFACTORY = struct("ArtifactoryArtifact", () => ({
 }));
 
 const PLUGIN = struct("PluginArtifact", () => ({
-  name: string,
+  name: namedString("v1alpha1.ArtifactPluginName"),
   configuration: string,
-  connectionTimeoutSeconds: int32,
-  key: string,
+  connectionTimeoutSeconds: count,
+  key: always(string),
 }));
 
 const RAW = struct("RawArtifact", () => ({ data: always(string) }));

@@ -15,6 +15,9 @@ import {
   map,
   namedString,
   object,
+  optionalNamedString,
+  optionalString,
+  orNull,
   quantity,
   string,
   struct,
@@ -124,10 +127,10 @@ const ENV_FROM_SOURCE = core("EnvFromSource", () => ({
 export const VOLUME_MOUNT: StructSchema = core("VolumeMount", () => ({
   name: text,
   readOnly: flag,
-  recursiveReadOnly: string,
+  recursiveReadOnly: optionalNamedString("v1.RecursiveReadOnlyMode"),
   mountPath: text,
   subPath: string,
-  mountPropagation: namedString("v1.MountPropagationMode"),
+  mountPropagation: optionalNamedString("v1.MountPropagationMode"),
   subPathExpr: string,
 }));
 
@@ -141,8 +144,8 @@ export const RESOURCE_REQUIREMENTS: StructSchema = core("ResourceRequirements", 
 
 export const POD_RESOURCE_CLAIM: StructSchema = core("PodResourceClaim", () => ({
   name: text,
-  resourceClaimName: string,
-  resourceClaimTemplateName: string,
+  resourceClaimName: optionalString,
+  resourceClaimTemplateName: optionalString,
 }));
 
 const CONTAINER_PORT = core("ContainerPort", () => ({
@@ -169,7 +172,7 @@ const PROBE = core("Probe", () => ({
   exec: EXEC_ACTION,
   httpGet: HTTP_GET_ACTION,
   tcpSocket: TCP_SOCKET_ACTION,
-  grpc: core("GRPCAction", () => ({ port: always(int32), service: string })),
+  grpc: core("GRPCAction", () => ({ port: always(int32), service: orNull(string) })),
   initialDelaySeconds: count,
   timeoutSeconds: count,
   periodSeconds: count,
@@ -188,12 +191,12 @@ const LIFECYCLE_HANDLER = core("LifecycleHandler", () => ({
 const LIFECYCLE = core("Lifecycle", () => ({
   postStart: LIFECYCLE_HANDLER,
   preStop: LIFECYCLE_HANDLER,
-  stopSignal: namedString("v1.Signal"),
+  stopSignal: optionalNamedString("v1.Signal"),
 }));
 
 const SECCOMP_PROFILE = core("SeccompProfile", () => ({
   type: always(namedString("v1.SeccompProfileType")),
-  localhostProfile: string,
+  localhostProfile: optionalString,
 }));
 
 const SELINUX_OPTIONS = core("SELinuxOptions", () => ({
@@ -204,15 +207,15 @@ const SELINUX_OPTIONS = core("SELinuxOptions", () => ({
 }));
 
 const WINDOWS_OPTIONS = core("WindowsSecurityContextOptions", () => ({
-  gmsaCredentialSpecName: string,
-  gmsaCredentialSpec: string,
-  runAsUserName: string,
+  gmsaCredentialSpecName: optionalString,
+  gmsaCredentialSpec: optionalString,
+  runAsUserName: optionalString,
   hostProcess: boolean,
 }));
 
 const APP_ARMOR_PROFILE = core("AppArmorProfile", () => ({
   type: always(namedString("v1.AppArmorProfileType")),
-  localhostProfile: string,
+  localhostProfile: optionalString,
 }));
 
 const SECURITY_CONTEXT = core("SecurityContext", () => ({
@@ -228,7 +231,7 @@ const SECURITY_CONTEXT = core("SecurityContext", () => ({
   runAsNonRoot: boolean,
   readOnlyRootFilesystem: boolean,
   allowPrivilegeEscalation: boolean,
-  procMount: namedString("v1.ProcMountType"),
+  procMount: optionalNamedString("v1.ProcMountType"),
   seccompProfile: SECCOMP_PROFILE,
   appArmorProfile: APP_ARMOR_PROFILE,
 }));
@@ -240,13 +243,13 @@ export const POD_SECURITY_CONTEXT: StructSchema = core("PodSecurityContext", () 
   runAsGroup: int64,
   runAsNonRoot: boolean,
   supplementalGroups: list(int64),
-  supplementalGroupsPolicy: namedString("v1.SupplementalGroupsPolicy"),
+  supplementalGroupsPolicy: optionalNamedString("v1.SupplementalGroupsPolicy"),
   fsGroup: int64,
   sysctls: list(core("Sysctl", () => ({ name: text, value: text }))),
-  fsGroupChangePolicy: namedString("v1.PodFSGroupChangePolicy"),
+  fsGroupChangePolicy: optionalNamedString("v1.PodFSGroupChangePolicy"),
   seccompProfile: SECCOMP_PROFILE,
   appArmorProfile: APP_ARMOR_PROFILE,
-  seLinuxChangePolicy: namedString("v1.PodSELinuxChangePolicy"),
+  seLinuxChangePolicy: optionalNamedString("v1.PodSELinuxChangePolicy"),
 }));
 
 const VOLUME_DEVICE = core("VolumeDevice", () => ({ name: text, devicePath: text }));
@@ -276,10 +279,10 @@ export const containerFields = (): Record<string, FieldInput> => ({
   env: keyedList("name", ENV_VAR),
   resources: always(RESOURCE_REQUIREMENTS),
   resizePolicy: list(RESIZE_POLICY),
-  restartPolicy: namedString("v1.ContainerRestartPolicy"),
+  restartPolicy: optionalNamedString("v1.ContainerRestartPolicy"),
   restartPolicyRules: list(RESTART_RULE),
   volumeMounts: keyedList("mountPath", VOLUME_MOUNT),
-  volumeDevices: list(VOLUME_DEVICE),
+  volumeDevices: keyedList("devicePath", VOLUME_DEVICE),
   livenessProbe: PROBE,
   readinessProbe: PROBE,
   startupProbe: PROBE,
@@ -311,7 +314,7 @@ export const HOST_ALIAS: StructSchema = core("HostAlias", () => ({
 export const POD_DNS_CONFIG: StructSchema = core("PodDNSConfig", () => ({
   nameservers: strings,
   searches: strings,
-  options: list(core("PodDNSConfigOption", () => ({ name: string, value: string }))),
+  options: list(core("PodDNSConfigOption", () => ({ name: string, value: optionalString }))),
 }));
 
 export const LABEL_SELECTOR: StructSchema = core("LabelSelector", () => ({
@@ -327,7 +330,7 @@ export const POD_DISRUPTION_BUDGET_SPEC: StructSchema = core("PodDisruptionBudge
   minAvailable: intOrString,
   selector: LABEL_SELECTOR,
   maxUnavailable: intOrString,
-  unhealthyPodEvictionPolicy: string,
+  unhealthyPodEvictionPolicy: optionalNamedString("v1.UnhealthyPodEvictionPolicyType"),
 }));
 
 const typeMeta = { kind: string, apiVersion: string };

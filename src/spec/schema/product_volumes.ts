@@ -10,6 +10,8 @@ import {
   list,
   map,
   namedString,
+  optionalNamedString,
+  optionalString,
   orNull,
   string,
 } from "./schema.ts";
@@ -42,7 +44,7 @@ export const PRODUCT_VOLUMES: Record<string, FieldInput> = {
     chapAuthDiscovery: flag,
     chapAuthSession: flag,
     secretRef,
-    initiatorName: string,
+    initiatorName: optionalString,
   })),
   glusterfs: core("GlusterfsVolumeSource", () => ({ endpoints: text, path: text, readOnly: flag })),
   rbd: core("RBDVolumeSource", () => ({
@@ -100,10 +102,10 @@ export const PRODUCT_VOLUMES: Record<string, FieldInput> = {
   azureDisk: core("AzureDiskVolumeSource", () => ({
     diskName: text,
     diskURI: text,
-    cachingMode: namedString("v1.AzureDataDiskCachingMode"),
-    fsType: string,
+    cachingMode: optionalNamedString("v1.AzureDataDiskCachingMode"),
+    fsType: optionalString,
     readOnly: boolean,
-    kind: namedString("v1.AzureDataDiskKind"),
+    kind: optionalNamedString("v1.AzureDataDiskKind"),
   })),
   photonPersistentDisk: core("PhotonPersistentDiskVolumeSource", () => ({
     pdID: text,

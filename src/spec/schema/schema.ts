@@ -34,6 +34,8 @@ export interface ScalarSchema {
   values?: readonly string[];
   /** False or 0 means the same as absent and is left out. */
   omitsZero?: true;
+  /** The empty text is a value of its own, as in `storageClassName: ""`. */
+  keepsEmpty?: true;
 }
 
 /** A list of values of one schema. */
@@ -103,6 +105,8 @@ function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
 }
 
 export const string: ScalarSchema = scalar("string", "string");
+/** Text that may be given as empty, which is not the same as absent. */
+export const optionalString: ScalarSchema = Object.freeze({ ...string, keepsEmpty: true });
 export const boolean: ScalarSchema = scalar("boolean", "bool");
 /** A boolean that is false unless given as true. */
 export const flag: ScalarSchema = Object.freeze({ ...boolean, omitsZero: true });
@@ -122,6 +126,11 @@ export const plugin: ScalarSchema = scalar("plugin", "map[string]interface {}");
 /** Text with a Go type of its own; `values` is its closed set, if it has one. */
 export function namedString(goType: string, values?: readonly string[]): ScalarSchema {
   return { kind: "string", goType, ...defined({ values }) };
+}
+
+/** The same for text that may be given as empty. */
+export function optionalNamedString(goType: string): ScalarSchema {
+  return { kind: "string", goType, keepsEmpty: true };
 }
 
 /** An object that is passed on as it is. */

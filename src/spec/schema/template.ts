@@ -13,6 +13,7 @@ import {
   list,
   map,
   namedString,
+  optionalString,
   orNull,
   plugin,
   stepGroup,
@@ -72,8 +73,8 @@ export const INPUTS: StructSchema = struct("Inputs", valueFields);
 
 export const OUTPUTS: StructSchema = struct("Outputs", () => ({
   ...valueFields(),
-  result: string,
-  exitCode: string,
+  result: optionalString,
+  exitCode: optionalString,
 }));
 
 export const TEMPLATE_REF: StructSchema = struct("TemplateRef", () => ({

@@ -17,6 +17,8 @@ import {
   list,
   map,
   namedString,
+  optionalNamedString,
+  optionalString,
   orNull,
   quantity,
   string,
@@ -47,8 +49,8 @@ const projection = core("VolumeProjection", () => ({
     path: text,
   })),
   clusterTrustBundle: core("ClusterTrustBundleProjection", () => ({
-    name: string,
-    signerName: string,
+    name: optionalString,
+    signerName: optionalString,
     labelSelector: LABEL_SELECTOR,
     optional: boolean,
     path: text,
@@ -75,11 +77,14 @@ const CLAIM_SPEC: StructSchema = core("PersistentVolumeClaimSpec", () => ({
     requests: resources,
   }))),
   volumeName: string,
-  storageClassName: string,
-  volumeMode: namedString("v1.PersistentVolumeMode"),
+  storageClassName: optionalString,
+  volumeMode: optionalNamedString("v1.PersistentVolumeMode"),
   dataSource: core("TypedLocalObjectReference", typedReference),
-  dataSourceRef: core("TypedObjectReference", () => ({ ...typedReference(), namespace: string })),
-  volumeAttributesClassName: string,
+  dataSourceRef: core(
+    "TypedObjectReference",
+    () => ({ ...typedReference(), namespace: optionalString }),
+  ),
+  volumeAttributesClassName: optionalString,
 }));
 
 const CLAIM_STATUS = core("PersistentVolumeClaimStatus", () => ({
@@ -95,8 +100,11 @@ const CLAIM_STATUS = core("PersistentVolumeClaimStatus", () => ({
     message: string,
   }))),
   allocatedResources: resources,
-  allocatedResourceStatuses: map(namedString("v1.ClaimResourceStatus")),
-  currentVolumeAttributesClassName: string,
+  allocatedResourceStatuses: map(
+    namedString("v1.ClaimResourceStatus"),
+    "map[v1.ResourceName]v1.ClaimResourceStatus",
+  ),
+  currentVolumeAttributesClassName: optionalString,
   modifyVolumeStatus: core("ModifyVolumeStatus", () => ({
     targetVolumeAttributesClassName: string,
     status: always(namedString("v1.PersistentVolumeClaimModifyVolumeStatus")),
@@ -105,8 +113,14 @@ const CLAIM_STATUS = core("PersistentVolumeClaimStatus", () => ({
 
 export const VOLUME: StructSchema = core("Volume", () => ({
   name: text,
-  hostPath: core("HostPathVolumeSource", () => ({ path: text, type: string })),
-  emptyDir: core("EmptyDirVolumeSource", () => ({ medium: string, sizeLimit: quantity })),
+  hostPath: core(
+    "HostPathVolumeSource",
+    () => ({ path: text, type: optionalNamedString("v1.HostPathType") }),
+  ),
+  emptyDir: core(
+    "EmptyDirVolumeSource",
+    () => ({ medium: namedString("v1.StorageMedium"), sizeLimit: quantity }),
+  ),
   secret: core("SecretVolumeSource", () => ({
     secretName: string,
     items: keyToPaths,
@@ -135,7 +149,7 @@ export const VOLUME: StructSchema = core("Volume", () => ({
   csi: core("CSIVolumeSource", () => ({
     driver: text,
     readOnly: boolean,
-    fsType: string,
+    fsType: optionalString,
     volumeAttributes: map(string),
     nodePublishSecretRef: LOCAL_OBJECT_REFERENCE,
   })),

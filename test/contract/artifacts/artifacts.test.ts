@@ -295,6 +295,9 @@ describe("other locations", () => {
         usernameSecret: { name: "s", key: "u" },
         passwordSecret: { name: "s", key: "p" },
       },
+      // Argo Workflows adds these to what it returns.
+      oauth2: {},
+      clientCert: {},
     };
     const http = { url: `${base}/x`, headers: [{ name: "x-a", value: "1" }], auth };
     const basic = `Basic ${btoa("me:pass")}`;
