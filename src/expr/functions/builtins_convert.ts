@@ -121,24 +121,41 @@ function repaired(value: unknown): Value {
   );
 }
 
+const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+
 /** The bytes of standard base64 with padding; line breaks are skipped. @throws {Fault} */
 export function base64Decode(text: string): Uint8Array {
   const plain = text.replace(/[\r\n]/g, "");
-  const good = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?/.exec(plain)?.[0] ??
-    "";
-  if (good.length !== plain.length) {
-    fault(`illegal base64 data at input byte ${badByte(plain, good.length)}`);
-  }
+  if (!BASE64.test(plain)) fault(`illegal base64 data at input byte ${badByte(text)}`);
   const binary = atob(plain);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   return bytes;
 }
 
-/** The offset of the mistake in the first bad group. */
-function badByte(text: string, from: number): number {
-  const letters = /^[A-Za-z\d+/]*/.exec(text.slice(from))?.[0].length ?? 0;
-  return letters < 4 && from + letters < text.length ? from + letters : from;
+/**
+ * The offset of the mistake, as Go counts it: that of the character that can't stand there. If the last group lacks
+ * letters, as many characters before the end as it has.
+ */
+function badByte(text: string): number {
+  let inGroup = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at);
+    if (/[A-Za-z\d+/]/.test(char)) inGroup = (inGroup + 1) % 4;
+    else if (char !== "\n" && char !== "\r") {
+      if (char !== "=" || inGroup < 2) return at;
+      const next = afterBreaks(text, at + 1);
+      if (inGroup === 3 || next === text.length) return next;
+      return text.charAt(next) === "=" ? afterBreaks(text, next + 1) : next - 1;
+    }
+  }
+  return text.length - inGroup;
+}
+
+function afterBreaks(text: string, from: number): number {
+  let at = from;
+  while (text.charAt(at) === "\n" || text.charAt(at) === "\r") at++;
+  return at;
 }
 
 /** Layouts that `date` tries, each with a pattern of the texts that may fit it. */

@@ -91,6 +91,15 @@ export function toUpper(text: string): string {
   return Array.from(text, upperRune).join("");
 }
 
+/** Title case of one character: a digraph has one of its own, and Georgian letters have none. */
+export function toTitle(char: string): string {
+  if (/[\u01c4-\u01cc]/.test(char)) {
+    return "\u01c5\u01c8\u01cb".charAt((char.charCodeAt(0) - 0x1c4) / 3);
+  }
+  if (/[\u01f1-\u01f3]/.test(char)) return "\u01f2";
+  return /[\u10d0-\u10fa\u10fd-\u10ff]/.test(char) ? char : toUpper(char);
+}
+
 /** Lower case, one character for one. */
 export function toLower(text: string): string {
   if (!/[\u0130\u03a3]/.test(text)) return text.toLowerCase();

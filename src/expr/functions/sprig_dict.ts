@@ -11,6 +11,7 @@ import {
   type GoFunction,
   isNilList,
   isValueMap,
+  mapElementType,
   newMap,
   nilList,
   ownValue,
@@ -106,7 +107,8 @@ function wrongType(value: Value, wanted: string): never {
 function dig(params: readonly Value[]): Value {
   if (params.length < 3) fault("dig needs at least three arguments");
   const type = "map[string]interface {}";
-  const toMap = (value: Value) => isValueMap(value) ? value : wrongType(value, type);
+  const toMap = (value: Value) =>
+    isValueMap(value) && mapElementType(value) === "interface {}" ? value : wrongType(value, type);
   let map = toMap(params.at(-1) as Value);
   const keys = params.slice(0, -2).map((key) =>
     typeof key === "string" ? key : wrongType(key, "string")

@@ -16,7 +16,7 @@ import {
 } from "../values/values.ts";
 import { byteLength, byteSlice, compareStrings, utf8Bytes, utf8String } from "../values/utf8.ts";
 import { goQuote } from "../values/go_quote.ts";
-import { toLower, toUpper } from "./builtins_text.ts";
+import { toLower, toTitle, toUpper } from "./builtins_text.ts";
 import { camelWords, pascalCase } from "./sprig_case.ts";
 import { indexOfText, splitText } from "../values/text_search.ts";
 
@@ -108,7 +108,7 @@ function title(text: string): string {
   let before = " ";
   let result = "";
   for (const char of text) {
-    result += isSeparator(before) ? toUpper(char) : char;
+    result += isSeparator(before) ? toTitle(char) : char;
     before = char;
   }
   return result;
@@ -135,10 +135,13 @@ function untitle(text: string): string {
 }
 
 function swapCase(text: string): string {
+  let before = " ";
   let result = "";
   for (const char of text) {
     if (/^[\p{Lu}\p{Lt}]$/u.test(char)) result += toLower(char);
-    else result += /^\p{Ll}$/u.test(char) ? toUpper(char) : char;
+    else if (!/^\p{Ll}$/u.test(char)) result += char;
+    else result += isSpace(before) ? toTitle(char) : toUpper(char);
+    before = char;
   }
   return result;
 }
