@@ -40,6 +40,13 @@ test.each(["workflow.labels.nope ?? 'd'", "workflow.nope ?? 'd'"])(
   },
 );
 
+test("a member that is missing is nil in an argument", () => {
+  expect(run("{{=workflow.labels.nope == 'x' ? 1 : 2}}")).toEqual({
+    value: "2",
+    message: undefined,
+  });
+});
+
 test.each([["nope", "nope"], ["nope ?? 'd'", "nope"], ["nope.x ?? 'd'", "nope"]])(
   "in a loop %s is an error that names what is missing",
   (expression, name) => {

@@ -115,6 +115,32 @@ describe("substituteText()", () => {
     expect(failure(text)).toEqual({ kind, message });
   });
 
+  test.each([
+    ["{{=inputs.parameters.env == 'prod' ? 'a' : 'b'}}", "b"],
+    ["{{=sprig.default('d', inputs.parameters.nope)}}", "d"],
+    ["{{=inputs.parameters.nope in ['x']}}", "false"],
+    ["{{=toJson([item.z])}}", "[null]"],
+  ])("a member that is missing is nil where tags may stay: %s is %s", (text, want) => {
+    expect(run(text, "keep")).toBe(want);
+    expect(run(text, { errorUnder: ["tasks"] })).toBe(want);
+    expect(failure(text).message).toMatch(/ is missing$/);
+  });
+
+  test.each([
+    "{{=workflow.status == 'x'}}",
+    "{{=workflow.status ?? 'x'}}",
+    "{{=sprig.int(retries)}}",
+    "{{=sprig.int(lastRetry.exitCode)}}",
+    "{{=nope == 'x'}}",
+    "{{=workflow.nope + 'x'}}",
+  ])("%s waits: a late variable, a name that nothing begins with, or what fails", (text) => {
+    expect(run(text, "keep")).toBe(text);
+  });
+
+  test("the error about a tag shows it as it stands in JSON text", () => {
+    expect(failure('{{"a"}}').message).toBe('failed to resolve {{\\"a\\"}}');
+  });
+
   test("keep leaves what is unknown or fails, but not a syntax error", () => {
     for (
       const text of [

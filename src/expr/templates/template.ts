@@ -247,7 +247,9 @@ class TagReplacer {
     if (value === undefined) {
       const path = tag.slice(OPEN.length, -CLOSE.length).trim().split(".");
       if (!isErrorFor(path, this.#options.missing)) return undefined;
-      throw new TemplateError("unresolved", tag, `failed to resolve ${tag}`);
+      // The reference looks for tags in JSON text.
+      const shown = toJsonText(tag).slice(1, -1);
+      throw new TemplateError("unresolved", tag, `failed to resolve ${shown}`);
     }
     if (value === null) {
       throw new TemplateError(
@@ -280,8 +282,8 @@ class TagReplacer {
     if (wrong !== undefined) {
       fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
     }
-    if (missing.length > 0) return undefined;
-    const canKeep = this.#options.missing === "keep" || hasLocal;
+    if (canMiss && references.some((reference) => this.#comesLater(reference))) return undefined;
+    const canKeep = this.#options.missing === "keep" || hasLocal || missing.length > 0;
     let value: Value;
     try {
       value = this.#evaluate(source, references);
@@ -317,6 +319,13 @@ class TagReplacer {
       ? undefined
       : [root, member];
     return reference.guarded && missing !== undefined && missing.length > 1 ? undefined : missing;
+  }
+
+  /** An expression waits for a late variable, guarded or not. What else is missing is nil, or refused by the compiler. */
+  #comesLater(reference: Reference): boolean {
+    const late = [1, 2].find((length) => LATE.has(reference.path.slice(0, length).join(".")));
+    if (late === undefined || reference.local) return false;
+    return (this.#environment.missingPart(reference)?.length ?? Infinity) <= late;
   }
 
   #references(source: string, tag: string): readonly Reference[] {
@@ -356,6 +365,12 @@ function isErrorFor(path: readonly string[], rule: MissingRule): boolean {
   if (rule === "keep") return false;
   return rule.errorUnder.includes(path[0] ?? "") && !path.join(".").includes(".outputs.artifacts.");
 }
+
+/** Variables that are there only in a loop, an attempt, an exit handler or a hook. */
+const LATE = new Set([
+  ...["item", "retries", "workflow.status", "workflow.failures"],
+  ...["lastRetry.exitCode", "lastRetry.status", "lastRetry.duration", "lastRetry.message"],
+]);
 
 /** Tells whether a value that the references read is a placeholder. */
 function readsPlaceholder(references: readonly Reference[], scope: Scope): boolean {
