@@ -155,7 +155,7 @@ function evaluate(item: ContextCase, result: Result): unknown {
       const missing = item.mode === "strict"
         ? "error"
         : item.mode === "allow"
-        ? "keep"
+        ? { errorUnder: [] }
         : { errorUnder: item.prefixes ?? [] };
       return substituteText(item.expr, scopeOf(item.env), {
         missing,

@@ -20,6 +20,7 @@ import { findHook, workflowHook } from "./hook_definitions.ts";
 import { hookName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
 import { hookReferences, workflowReferences } from "./references.ts";
+import { NOTHING_MUST_EXIST } from "./expressions.ts";
 import { resolveArguments } from "./resolve_arguments.ts";
 import { planOf } from "./template_plan.ts";
 import { groupBaseNames, groupCalls, taskCalls } from "./step_calls.ts";
@@ -158,7 +159,7 @@ export function hookArguments(
 ): GivenArguments {
   const boundary = getBoundary(turn, member);
   const references = hookReferences(turn, boundary, frameOf(turn, boundary), member);
-  return resolveArguments(turn, lifecycle, references, "keep");
+  return resolveArguments(turn, lifecycle, references, NOTHING_MUST_EXIST);
 }
 
 /** Call of a hook of the workflow. */
@@ -176,7 +177,7 @@ export function workflowHookCall(turn: Turn, hook: string, holder: LifecycleHook
 /** The arguments of such a call. @throws as {@link hookArguments} */
 export function workflowHookArguments(turn: Turn, lifecycle: LifecycleHook): GivenArguments {
   const given = withValues(turn, lifecycle.arguments ?? {});
-  return resolveArguments(turn, { arguments: given }, workflowReferences(turn), "keep");
+  return resolveArguments(turn, { arguments: given }, workflowReferences(turn), NOTHING_MUST_EXIST);
 }
 
 /** The call that made a node. @throws {NodeFailure} when the manifest no longer has it */

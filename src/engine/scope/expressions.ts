@@ -31,6 +31,8 @@ import type { EngineEnv } from "../engine.ts";
 
 export type { MissingRule, Scope };
 export { scopeOf };
+/** Tags stay whose names are unknown, but no more names follow: a member that is missing in an expression is nil. */
+export const NOTHING_MUST_EXIST: MissingRule = { errorUnder: [] };
 export { ExpressionError };
 export { TemplateError } from "../../expr/templates/template.ts";
 export { WhenError } from "../../expr/when/when.ts";

@@ -2,7 +2,7 @@
 import type { Json } from "../../base/json.ts";
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
-import { joinScopes, replaceTags, type Scope } from "./expressions.ts";
+import { joinScopes, NOTHING_MUST_EXIST, replaceTags, type Scope } from "./expressions.ts";
 import type { CallVariables } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
 import { GlobalScope, parametersJson } from "./workflow_variables.ts";
@@ -34,7 +34,7 @@ export function fillFor<T>(
     variables,
     new GlobalScope(turn, variables),
   );
-  return replaceTags(value, scope, "keep", turn.env);
+  return replaceTags(value, scope, variables.isEarly ? "keep" : NOTHING_MUST_EXIST, turn.env);
 }
 
 const PARAMETER = "inputs.parameters.";

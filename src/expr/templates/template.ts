@@ -22,8 +22,9 @@ import {
 
 /**
  * What happens to a tag whose name is unknown or whose expression can't be evaluated yet: `error`; `keep` leaves the
- * tag as it is; `errorUnder` is an error for names that begin with these parts (but not for `….outputs.artifacts.…`);
- * other tags are kept. Syntax errors and absent optional values are always errors.
+ * tag as it is, because more names follow; `errorUnder` is an error for names that begin with these parts (but not for
+ * `….outputs.artifacts.…`). Other tags are then kept, but no more names follow: a member that is missing in an
+ * expression is nil. Syntax errors and absent optional values are always errors.
  */
 export type MissingRule = "error" | "keep" | { errorUnder: readonly string[] };
 
@@ -282,8 +283,9 @@ class TagReplacer {
     if (wrong !== undefined) {
       fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
     }
+    if (missing.length > 0 && this.#options.missing === "keep") return undefined;
     if (canMiss && references.some((reference) => this.#comesLater(reference))) return undefined;
-    const canKeep = this.#options.missing === "keep" || hasLocal || missing.length > 0;
+    const canKeep = mayAllStay(this.#options.missing) || hasLocal || missing.length > 0;
     let value: Value;
     try {
       value = this.#evaluate(source, references);
@@ -358,6 +360,10 @@ function jsonOr(
     if (isFailure(error)) return otherwise(error.message);
     throw error;
   }
+}
+
+function mayAllStay(rule: MissingRule): boolean {
+  return rule === "keep" || (rule !== "error" && rule.errorUnder.length === 0);
 }
 
 function isErrorFor(path: readonly string[], rule: MissingRule): boolean {
