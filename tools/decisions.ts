@@ -302,6 +302,22 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
   },
   {
+    subject: "`findLast` and `findLastIndex` with a match, inside a larger expression",
+    reference: "`1 + findLast([1], true)` fails, and `['a', findLast([1], true)]` is `[true, 1]`",
+    choice: "better",
+    sluice: "2 and `['a', 1]`",
+    why: "The reference forgets a value on its stack; nobody can rely on that",
+    shown: "src/expr/language/known_types.test.ts: findLast leaves nothing behind",
+  },
+  {
+    subject: "`sprig.nospace` of a text that is not ASCII",
+    reference: "Reads its bytes as Latin-1: `é a` becomes `Ã©a`",
+    choice: "better",
+    sluice: "`éa`",
+    why: "The function is to remove blanks only",
+    shown: "src/expr/functions/sprig.test.ts: nospace keeps letters that are not ASCII",
+  },
+  {
     subject: "Event parameter that is a text",
     reference: "Keeps the escapes of its JSON form",
     choice: "better",

@@ -360,3 +360,7 @@ test("any call of any function ends soon in a value or one of the two errors", (
     { numRuns: 20_000 },
   );
 });
+
+test("nospace keeps letters that are not ASCII", () => {
+  expect(evaluate("sprig.nospace('é a')")).toBe("éa");
+});

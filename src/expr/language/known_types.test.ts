@@ -98,3 +98,8 @@ describe("a time and a zone contain no name, and can't be asked for anything els
     ["payload.ok in timezone('UTC')", "cannot use bool as field name of time.Location"],
   ])("%s fails", (source, message) => expect(() => run(source)).toThrow(message));
 });
+
+test("findLast leaves nothing behind", () => {
+  expect(run("1 + findLast([1, 2, 3], # > 1)")).toBe(4n);
+  expect(goString(run("['a', findLastIndex([1, 2], true)]"))).toBe("[a 1]");
+});
