@@ -302,7 +302,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/spec/cron_schedule.test.ts: is due on a day whose midnight the clock skips",
   },
   {
-    subject: "`findLast` and `findLastIndex` with a match, inside a larger expression",
+    subject: "`findLast` and `findLastIndex` inside a larger expression",
     reference: "`1 + findLast([1], true)` fails, and `['a', findLast([1], true)]` is `[true, 1]`",
     choice: "better",
     sluice: "2 and `['a', 1]`",
