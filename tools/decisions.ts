@@ -553,6 +553,15 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/http/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
   },
   {
+    place: "A node field selector with an empty value, such as `inputs.parameters.uuid.value=`",
+    reference:
+      "Selects every node that has no such parameter, or any node if the field is misspelt",
+    sluice:
+      "Selects only nodes whose parameter is empty; for a field that no node has, the refusal lists the fields",
+    shown:
+      "src/engine/engine.test.ts: a step that waits for an outside job is not ended by a request whose id is empty",
+  },
+  {
     place: "Update of a template under another template's path",
     reference: "The path is ignored; the object that the body names is changed",
     sluice: "400; if the name in the path is empty, the body's is used",

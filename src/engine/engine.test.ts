@@ -162,6 +162,17 @@ describe("a step that waits for an outside job", () => {
         message: `no suspend nodes matching nodeFieldSelector: ${unknown}`,
       }),
     );
+    expect(() => story.ask({ type: "resume", nodeFieldSelector: "uuid=6f1c" })).toThrow(
+      "nodeFieldSelector: uuid=6f1c; no node has a field 'uuid': the fields are displayName, ",
+    );
+  });
+
+  test("is not ended by a request whose id is empty", () => {
+    const story = waiting();
+    for (const nodeFieldSelector of ["inputs.parameters.job.value=", "uuid=", "="]) {
+      expect(() => story.ask({ type: "resume", nodeFieldSelector })).toThrow("no suspend nodes");
+    }
+    expect(story.node("wf[1].wait")).toMatchObject({ phase: "Running" });
   });
 
   test.each(

@@ -10,8 +10,10 @@ import type { EngineEnv } from "../engine.ts";
 import {
   beginEvaluation,
   matchesNode,
+  NODE_FIELD_NAMES,
   type NodeTerm,
   parseNodeFieldSelector,
+  unknownNodeField,
 } from "../scope/expressions.ts";
 import { NodeFailure } from "../failure.ts";
 import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
@@ -156,7 +158,7 @@ function selected(turn: Turn, selector: string): NodeRecord[] {
   const terms: readonly NodeTerm[] = parseNodeFieldSelector(selector);
   const nodes = waitingNodes(turn).filter((node) => matchesNode(terms, node));
   if (nodes.length > 0) return nodes;
-  const refusal = noMatch(selector);
+  const refusal = noMatch(selector, terms);
   const ended = endedMatch(turn, terms);
   if (ended === undefined) throw refusal;
   const text = `${refusal.message}; ${ended.displayName} has ended already: ${ended.phase}`;
@@ -177,8 +179,10 @@ function endedMatch({ state }: Turn, terms: readonly NodeTerm[]): NodeRecord | u
   return undefined;
 }
 
-function noMatch(selector: string): Problem {
-  return notFound(
-    `no suspend nodes matching nodeFieldSelector: ${selector}`,
-  );
+function noMatch(selector: string, terms: readonly NodeTerm[] = []): Problem {
+  const unknown = unknownNodeField(terms);
+  const hint = unknown === undefined
+    ? ""
+    : `; no node has a field '${unknown}': the fields are ${NODE_FIELD_NAMES}`;
+  return notFound(`no suspend nodes matching nodeFieldSelector: ${selector}${hint}`);
 }

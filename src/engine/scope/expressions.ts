@@ -41,8 +41,10 @@ export { type LabelTerm, matchesLabels } from "../../expr/selectors/label_select
 export { mayHoldTag };
 export {
   matchesNode,
+  NODE_FIELD_NAMES,
   type NodeTerm,
   parseNodeFieldSelector,
+  unknownNodeField,
 } from "../../expr/selectors/node_field_selector.ts";
 
 /**

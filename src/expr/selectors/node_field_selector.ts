@@ -90,16 +90,34 @@ const INPUT = "inputs.parameters.";
 const VALUE = ".value";
 
 /**
- * Tells whether a node is selected. Terms come from `parseNodeFieldSelector`; a field that the node lacks, or that does
- * not exist at all, is empty.
+ * Tells whether a node is selected. Terms come from `parseNodeFieldSelector`. An input parameter that the node lacks, and a
+ * field that no node has, equal nothing, not even empty text: whoever fills in an id that is empty must not select every node.
  */
 export function matchesNode(terms: readonly NodeTerm[], node: SelectableNode): boolean {
   return terms.every((term) => {
     const text = nodeField(node, term.field);
-    return term.operator === "in" ? term.values.has(text ?? "") : holds(term, text);
+    if (text === undefined) return term.operator === "!=";
+    return term.operator === "in" ? term.values.has(text) : holds(term, text);
   });
 }
 
+/** The first field of a selector that no node has. */
+export function unknownNodeField(terms: readonly NodeTerm[]): string | undefined {
+  return terms.find(({ field }) => !NODE_FIELDS.has(field) && !isInputValue(field))?.field;
+}
+
+/** What selectors can name, for messages. */
+export const NODE_FIELD_NAMES =
+  "displayName, templateName, phase, name, id, templateRef.name, templateRef.template and inputs.parameters.NAME.value";
+
+const NODE_FIELDS: ReadonlySet<string> = new Set(NODE_FIELD_NAMES.split(/, | and /));
+
+function isInputValue(field: string): boolean {
+  return field.startsWith(INPUT) && field.endsWith(VALUE) &&
+    field.length > INPUT.length + VALUE.length;
+}
+
+/** Undefined for what the node cannot have; a member of every node that is absent counts as empty. */
 function nodeField(node: SelectableNode, field: string): string | undefined {
   switch (field) {
     case "id":
@@ -107,22 +125,21 @@ function nodeField(node: SelectableNode, field: string): string | undefined {
     case "name":
       return node.name;
     case "displayName":
-      return node.displayName;
+      return node.displayName ?? "";
     case "phase":
-      return node.phase;
+      return node.phase ?? "";
     case "templateName":
-      return node.templateRef === undefined ? node.templateName : node.templateRef.template;
+      return (node.templateRef === undefined ? node.templateName : node.templateRef.template) ?? "";
     case "templateRef.name":
-      return node.templateRef?.name;
+      return node.templateRef?.name ?? "";
     case "templateRef.template":
-      return node.templateRef?.template;
+      return node.templateRef?.template ?? "";
     default: {
       const parameters = node.inputs?.parameters;
-      const isInput = parameters !== undefined && field.startsWith(INPUT) &&
-        field.endsWith(VALUE) && field.length >= INPUT.length + VALUE.length;
-      if (!isInput) return undefined;
+      if (parameters === undefined || !isInputValue(field)) return undefined;
       const name = field.slice(INPUT.length, -VALUE.length);
-      return parameters.findLast((parameter) => parameter.name === name)?.value;
+      const found = parameters.findLast((parameter) => parameter.name === name);
+      return found === undefined ? undefined : found.value ?? "";
     }
   }
 }

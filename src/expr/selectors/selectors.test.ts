@@ -188,7 +188,9 @@ describe("node field selectors", () => {
     phase: "Running",
     templateName: "local",
     templateRef: { name: "lib", template: "gate" },
-    inputs: { parameters: [{ name: "uuid", value: "x=y,z" }, { name: "a.b", value: "2" }] },
+    inputs: {
+      parameters: [{ name: "uuid", value: "x=y,z" }, { name: "a.b", value: "2" }, { name: "none" }],
+    },
   };
   test.each([
     ["displayName=a,phase=Running", true],
@@ -207,7 +209,14 @@ describe("node field selectors", () => {
     ["id in (wf-2, wf-1,wf-3)", true],
     ["id in (wf-2,wf-3)", false],
     ["id in ()", false],
-    ["type in ()", true],
+    ["type in ()", false],
+    // An id that is empty, or a field that is misspelt, must not select what has no such parameter.
+    ["inputs.parameters.zz.value=", false],
+    ["inputs.parameters.zz.value in ()", false],
+    ["inputs.parameters.none.value=", true],
+    ["uuid=", false],
+    ["=", false],
+    ["templateRef.name!=", true],
     ["phase=Running,id in (wf-1,wf-2)", true],
     ["id in (wf-1,wf-2),phase=Failed", false],
     ["id in (wf-1,wf-2),displayName in (a)", true],
