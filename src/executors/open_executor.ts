@@ -81,9 +81,9 @@ export async function openExecutor(options: OpenExecutorOptions): Promise<Opened
   if (kind === "container") {
     executors.push(await createContainerExecutor({ ...local, allow: containerAllow }));
   }
-  if (kind !== "kubernetes") return { executor: new RoutingExecutor(executors) };
+  if (kind !== "kubernetes") return { executor: new RoutingExecutor(kind, executors) };
   const { cluster, callback } = await openKubernetes(options);
-  return { executor: new RoutingExecutor([...executors, ...cluster]), callback };
+  return { executor: new RoutingExecutor(kind, [...executors, ...cluster]), callback };
 }
 
 async function openKubernetes(

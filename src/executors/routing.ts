@@ -10,10 +10,13 @@ export class RoutingExecutor implements Executor {
   readonly name: string;
   readonly #executors: readonly Executor[];
 
-  /** @param executors In order of preference; the last gives the name. */
-  constructor(executors: readonly Executor[]) {
+  /**
+   * @param name That of `--executor`.
+   * @param executors In order of preference.
+   */
+  constructor(name: string, executors: readonly Executor[]) {
     this.#executors = executors;
-    this.name = executors.at(-1)?.name ?? "none";
+    this.name = name;
   }
 
   refuses(task: TaskSpec): string | undefined {
@@ -34,7 +37,7 @@ export class RoutingExecutor implements Executor {
 
   #reason({ template }: TaskSpec): string {
     const cannot = (kind: string, who: string) =>
-      `A ${kind} template can't run on the ${this.name} executor; ${who}`;
+      `A ${kind} template can't run with --executor ${this.name}; ${who}`;
     if (template.resource !== undefined) {
       return cannot("resource", "it needs a cluster: use --executor kubernetes");
     }
@@ -47,7 +50,8 @@ export class RoutingExecutor implements Executor {
     if (template.http !== undefined) {
       return cannot("http", "the server runs it itself where allowed");
     }
-    return cannot("container", "use --executor process, container or kubernetes");
+    const kind = template.script === undefined ? "container" : "script";
+    return cannot(kind, "use --executor process, container or kubernetes");
   }
 
   start(task: TaskSpec, report: Report): Promise<void> | void {

@@ -254,7 +254,7 @@ test("a certificate is checked unless the template says otherwise", async () => 
 });
 
 test("a routing executor sends each kind to who runs it, and names who could where none does", async () => {
-  const routing = new RoutingExecutor([executor]);
+  const routing = new RoutingExecutor("none", [executor]);
   const reports = collectReports();
   await routing.start(taskSpec("routed", { http: { url: `${base}/echo` } }), reports.report);
   expect((await reports.ended).phase).toBe("Succeeded");
@@ -265,7 +265,9 @@ test("a routing executor sends each kind to who runs it, and names who could whe
   await routing.start(shellTask("s", "true"), refused.report);
   expect(await refused.ended).toMatchObject({
     phase: "Error",
-    message: expect.stringContaining("--executor process, container or kubernetes"),
+    message: expect.stringMatching(
+      /^A (container|script) template can't run with --executor none; use --executor process, container or kubernetes$/,
+    ),
   });
 });
 
