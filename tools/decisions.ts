@@ -665,9 +665,9 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     reference:
       "Only event names that its library knows; an empty secret lets everybody in; the account needs a token",
     sluice:
-      "Any signed event of GitHub and Bitbucket; an empty secret is refused; the account needs no token",
+      "Any signed event, whatever it is called; an empty secret is refused; the account needs no token",
     shown:
-      "src/auth/webhook_signature.test.ts: checkSender() says what is wrong and never the secret",
+      "src/auth/webhook_signature.test.ts: isFromSender() what an event is called does not matter: senders get new ones",
   },
   {
     place: "`@every 90s` in a schedule",
