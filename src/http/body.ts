@@ -188,6 +188,19 @@ export function packedRefusal(headers: Headers): Problem | undefined {
   );
 }
 
+const FORM_TYPE = /^(application\/x-www-form-urlencoded|multipart\/form-data)\b/i;
+const FORM_TEXT = /^(--|[\w.%+-]+=)/;
+
+/**
+ * What is added to the refusal of a body that was sent as a form; undefined when it was not. The type alone does not tell: curl
+ * says so of every body.
+ */
+export function formHint(headers: Headers, text: string | undefined): string | undefined {
+  const type = FORM_TYPE.exec(headers.get("content-type") ?? "")?.[0];
+  if (type === undefined || text === undefined || !FORM_TEXT.test(text)) return undefined;
+  return `the body is a form (${type}); let its sender use the content type application/json`;
+}
+
 /**
  * Decodes the text of a body. Blank text and `null` are an empty request. With schema `json` the value stays as it is, and
  * blank text is undefined. A long text is decoded in several turns of the event loop.

@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import { credentialsOf } from "../auth/credentials.ts";
 import type { Caller } from "../auth/port.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
-import type { Problem } from "../base/problem.ts";
+import { invalid, isProblem, type Problem, ProblemCode } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { Turns } from "../platform/turns.ts";
@@ -14,7 +14,7 @@ import { StaleManifests } from "../service/events/intake.ts";
 import type { Hold } from "../service/workflows/hold.ts";
 import { SMALL_READ } from "../service/workflows/large_reads.ts";
 import { answerPieces, answerStream, isLargeAnswer, textPieces } from "./answer_text.ts";
-import { type BodyLimits, decodeBody, packedRefusal, RequestBody } from "./body.ts";
+import { type BodyLimits, decodeBody, formHint, packedRefusal, RequestBody } from "./body.ts";
 import type { BodyLedger, BodySender } from "./body_ledger.ts";
 import type { AppDeps } from "./deps.ts";
 import { downloadResponse } from "./download.ts";
@@ -136,14 +136,19 @@ async function attempt(
   }
 }
 
-/** @throws {Problem} as `decodeBody`, and for a body that was sent packed */
+/** @throws {Problem} as `decodeBody`; it says so if the body was sent packed or as a form */
 function decodedBody(
   text: string | undefined,
   { route, maxMembers }: ServedRoute,
   headers: Headers,
 ): ReturnType<typeof decodeBody> {
   const refuseMarked = (error: unknown): never => {
-    throw packedRefusal(headers) ?? error;
+    const packed = packedRefusal(headers);
+    if (packed !== undefined || !isProblem(error, ProblemCode.InvalidArgument)) {
+      throw packed ?? error;
+    }
+    const hint = formHint(headers, text);
+    throw hint === undefined ? error : invalid(`${error.message}; ${hint}`);
   };
   try {
     const value = decodeBody(text, route.body, maxMembers);

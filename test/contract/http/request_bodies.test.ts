@@ -468,3 +468,23 @@ test("a packed body is refused with 415, one that only says so is taken", async 
   });
   expect((await instance.fetch(request)).status).toBe(200);
 });
+
+test("a body that was sent as a form is refused with what to change, and JSON of that type is taken", async () => {
+  const instance = await start(OPEN);
+  const post = (body: string) =>
+    instance.fetch(
+      new Request("http://localhost/api/v1/events/default/x", {
+        method: "POST",
+        body,
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+      }),
+    );
+  const form = await post("payload=%7B%22ref%22%3A1%7D");
+  expect(form.status).toBe(400);
+  expect((await form.json()).message).toMatch(
+    /not valid JSON; the body is a form \(application\/x-www-form-urlencoded\); let its sender use the content type application\/json$/,
+  );
+  // What curl sends unless it is told otherwise.
+  expect((await post('{"ref": 1}')).status).toBe(200);
+  expect((await (await post('{"ref": ')).json()).message).not.toContain("form");
+});
