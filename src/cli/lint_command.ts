@@ -139,7 +139,10 @@ function ownVerdicts(
     if (piece === undefined || !kinds.includes(String(piece.object["kind"] ?? "Workflow"))) {
       return [];
     }
-    return lintLines(result).map((text) => ({ file: piece.file, text }));
+    const texts = result.kind === undefined
+      ? result.errors.map((text) => `in ${label(piece.object)}: ${text}`)
+      : lintLines(result);
+    return texts.map((text) => ({ file: piece.file, text }));
   });
 }
 

@@ -73,6 +73,33 @@ spec:
     ]);
   });
 
+  it("warns of durations that can't be read and of schedules that are never due", () => {
+    const results = lint(`
+kind: CronWorkflow
+metadata: {name: c}
+spec:
+  schedules: ["0 0 31 2 *", "0 0 29 2 *", "@every 1h"]
+  workflowSpec:
+    entrypoint: a
+    templateDefaults: {timeout: 2d}
+    templates:
+      - {name: a, suspend: {duration: 30d}}
+      - {name: b, suspend: {duration: "{{inputs.parameters.d}}"}, inputs: {parameters: [{name: d}]}}
+      - {name: c, timeout: 1h30m, container: {image: a, command: [b]}}
+      - name: d
+        retryStrategy: {limit: 1, backoff: {duration: "5", maxDuration: 3 days}}
+        container: {image: a, command: [b]}
+`);
+    expect(results.flatMap(lintLines)).toEqual([]);
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([
+      'spec.schedules[0] is never due: no date fits "0 0 31 2 *"',
+      expect.stringContaining("spec.workflowSpec.templateDefaults.timeout ends its step"),
+      'spec.workflowSpec.templates[0].suspend.duration ends its step in an error: time: unknown unit "d" in duration "30d"; ' +
+      "write seconds, or hours, minutes and seconds, such as 720h or 1h30m",
+      expect.stringContaining("templates[3].retryStrategy.backoff.maxDuration ends its step"),
+    ]);
+  });
+
   it("lets values be missing that a submission brings", () => {
     expect(lines(`
 kind: Workflow

@@ -1,6 +1,9 @@
-/** What is valid in a manifest, and has no effect or never comes true. */
+/** What is accepted in a manifest, and has no effect, never comes true, or ends a step in an error. */
+import { errorText } from "../base/error_text.ts";
 import { headerMistakes } from "../expr/templates/header_mistakes.ts";
-import type { WorkflowEventBinding, WorkflowSpec } from "./manifest.ts";
+import { cronClock, isTimeZone, nextDue, parseSchedule } from "./cron_schedule.ts";
+import { durationMs } from "./duration.ts";
+import type { CronWorkflow, Template, WorkflowEventBinding, WorkflowSpec } from "./manifest.ts";
 import type { AnyManifest } from "./schema/decode_manifest.ts";
 
 /** One line for each thing that is written in vain, with its path. */
@@ -11,7 +14,10 @@ export function lintWarnings({ kind, manifest }: AnyManifest): string[] {
     case "ClusterWorkflowTemplate":
       return warningsAbout("spec", manifest.spec);
     case "CronWorkflow":
-      return warningsAbout("spec.workflowSpec", manifest.spec.workflowSpec);
+      return [
+        ...scheduleWarnings(manifest),
+        ...warningsAbout("spec.workflowSpec", manifest.spec.workflowSpec),
+      ];
     case "WorkflowEventBinding":
       return bindingWarnings(manifest);
     default:
@@ -19,13 +25,66 @@ export function lintWarnings({ kind, manifest }: AnyManifest): string[] {
   }
 }
 
-function warningsAbout(at: string, { templates = [] }: WorkflowSpec): string[] {
-  return templates.flatMap(({ suspend, activeDeadlineSeconds }, index) =>
-    suspend === undefined || activeDeadlineSeconds === undefined ? [] : [
-      `${at}.templates[${index}].activeDeadlineSeconds has no effect on a suspend template, ` +
-      "which waits until a call, its own duration or the deadline of the workflow ends it",
-    ]
-  );
+function warningsAbout(at: string, spec: WorkflowSpec): string[] {
+  const { templates = [], templateDefaults = {}, retryStrategy } = spec;
+  return [
+    ...durationWarnings(at, { retryStrategy }),
+    ...durationWarnings(`${at}.templateDefaults`, templateDefaults),
+    ...templates.flatMap((template, index) =>
+      templateWarnings(`${at}.templates[${index}]`, template)
+    ),
+  ];
+}
+
+function templateWarnings(at: string, template: Template): string[] {
+  const warnings = durationWarnings(at, template);
+  if (template.suspend !== undefined && template.activeDeadlineSeconds !== undefined) {
+    warnings.push(
+      `${at}.activeDeadlineSeconds has no effect on a suspend template, ` +
+        "which waits until a call, its own duration or the deadline of the workflow ends it",
+    );
+  }
+  return warnings;
+}
+
+/** Durations are read when a step needs them, so a mistake would show late: perhaps after a job was started. */
+function durationWarnings(
+  at: string,
+  { suspend, timeout, pendingTimeout, retryStrategy, memoize }: Partial<Template>,
+): string[] {
+  const durations = {
+    "suspend.duration": suspend?.duration,
+    timeout,
+    pendingTimeout,
+    "retryStrategy.backoff.duration": retryStrategy?.backoff?.duration,
+    "retryStrategy.backoff.maxDuration": retryStrategy?.backoff?.maxDuration,
+    "retryStrategy.backoff.cap": retryStrategy?.backoff?.cap,
+    "memoize.maxAge": memoize?.maxAge,
+  };
+  return Object.entries(durations).flatMap(([name, text = ""]) => {
+    if (text === "" || text.includes("{{")) return [];
+    try {
+      durationMs(text);
+      return [];
+    } catch (error) {
+      const how = "write seconds, or hours, minutes and seconds, such as 720h or 1h30m";
+      return [`${at}.${name} ends its step in an error: ${errorText(error)}; ${how}`];
+    }
+  });
+}
+
+/** The validation reports schedules and zones that can't be read. */
+function scheduleWarnings(cron: CronWorkflow): string[] {
+  const clock = cronClock(cron);
+  if (!isTimeZone(clock.timeZone)) return [];
+  return (cron.spec.schedules ?? []).flatMap((text, index) => {
+    try {
+      const isNever = nextDue(parseSchedule(text), 0, clock) === undefined;
+      return isNever ? [`spec.schedules[${index}] is never due: no date fits "${text}"`] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 function bindingWarnings({ spec: { event, submit } }: WorkflowEventBinding): string[] {

@@ -400,6 +400,17 @@ describe("lint", () => {
     });
   });
 
+  test("names the manifest that can't be read, with the server or without", async () => {
+    const spec = "entrypoint: a, priority: high, templates: [{name: a, suspend: {}}]";
+    const odd = `{kind: Workflow, metadata: {name: odd}, spec: {${spec}}}`;
+    await writeFile(join(folder, "odd.yml"), `${odd.replace("priority: high, ", "")}\n---\n${odd}`);
+    for (const offline of [[], ["--offline"]]) {
+      const { out } = await sluice("lint", "-o", "simple", ...offline, "odd.yml");
+      expect(out).toMatch(/^odd\.yml: in "odd" \(Workflow\): json: .*priority/);
+    }
+    await rm(join(folder, "odd.yml"));
+  });
+
   test("warns of what has no effect, which is no fault", async () => {
     const spec = `entrypoint: a, templates: [{name: a, activeDeadlineSeconds: 5, suspend: {}}]`;
     await writeFile(
