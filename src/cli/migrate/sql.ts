@@ -29,11 +29,14 @@ const CONNECTIONS = 4;
  * @throws {UsageError} for any other address
  */
 export async function openDatabase(address: string, mayWrite = false): Promise<Database> {
+  if (!/^(postgres(ql)?|mysql|mariadb):\/\//.test(address)) {
+    throw new UsageError("--archive takes postgres://USER:PASSWORD@HOST/DATABASE or mysql://…");
+  }
   const fault = databaseUrlFault(address);
   if (fault !== undefined) throw new UsageError(`--archive: ${fault}`);
-  if (/^postgres(ql)?:\/\//.test(address)) return await openPostgres(address, mayWrite);
-  if (/^(mysql|mariadb):\/\//.test(address)) return await openMysql(address);
-  throw new UsageError("--archive takes postgres://USER:PASSWORD@HOST/DATABASE or mysql://…");
+  return address.startsWith("postgres")
+    ? await openPostgres(address, mayWrite)
+    : await openMysql(address);
 }
 
 async function openPostgres(address: string, mayWrite: boolean): Promise<Database> {
