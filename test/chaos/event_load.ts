@@ -41,7 +41,7 @@ export interface EventLoadOptions {
   connectsAnew?: boolean;
   /** @default true; false leaves the workflows waiting */
   isResuming?: boolean;
-  /** A `noteLoss` covers what was answered within this time before it, ms. @default {0} */
+  /** A `noteLoss` covers what was answered within this time before its beginning, ms. @default {0} */
   lossWindowMs?: number;
 }
 
@@ -60,8 +60,8 @@ export class EventLoad {
   /** When each number was answered with 200, and when each workflow's resume was; monotonic ms. */
   readonly #acceptedAt = new Map<number, number>();
   readonly #resumedAt = new Map<string, number>();
-  /** Moments at which data may have been lost. */
-  readonly #losses: number[] = [];
+  /** Spans of time of which data may have been lost. */
+  readonly #losses: { from: number; to: number }[] = [];
   /** Workflows whose first resume may have been lost. */
   readonly #resumedTwice = new Set<string>();
   #lost = 0;
@@ -84,9 +84,12 @@ export class EventLoad {
     if (this.#options.isResuming ?? true) this.#resuming = this.#resumeAll();
   }
 
-  /** Records that what was answered just before may have been lost. */
-  noteLoss(): void {
-    this.#losses.push(performance.now());
+  /**
+   * Records that what was answered just before may have been lost, and since then.
+   * @param from when the loss began, monotonic ms: on a busy machine, what causes one takes its time
+   */
+  noteLoss(from = performance.now()): void {
+    this.#losses.push({ from, to: performance.now() });
     // They are resumed again in case the resume was undone.
     for (const [name, at] of this.#resumedAt) if (this.#mayBeLost(at)) this.#settled.delete(name);
   }
@@ -94,7 +97,9 @@ export class EventLoad {
   #mayBeLost(answeredAt = -Infinity): boolean {
     const { lossWindowMs = 0 } = this.#options;
     if (lossWindowMs === 0) return false;
-    return this.#losses.some((at) => answeredAt <= at + LATE_MS && answeredAt > at - lossWindowMs);
+    return this.#losses.some(({ from, to }) =>
+      answeredAt <= to + LATE_MS && answeredAt > from - lossWindowMs
+    );
   }
 
   /** Events answered with 200 so far. */
