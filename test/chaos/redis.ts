@@ -23,7 +23,8 @@ async function redisEnds(
     pauseMs: number;
     /** Longest time that it stays away. */
     downMs: number;
-    end: (redis: RedisServer) => Promise<void>;
+    /** Returns since when its data is lost, monotonic ms, if that was before it began. */
+    end: (redis: RedisServer) => Promise<number | void>;
     lossWindowMs?: number;
   },
 ): Promise<Outcome> {
@@ -35,10 +36,10 @@ async function redisEnds(
   let ends = 0;
   while (performance.now() < endsAt) {
     await wait(pauseMs * (0.5 + run.random() / 2));
-    const from = performance.now();
-    await end(redis);
+    const beganAt = performance.now();
+    const lostFrom = await end(redis) ?? beganAt;
     ends++;
-    load.noteLoss(from);
+    load.noteLoss(lostFrom);
     await wait(LATE_MS + (downMs - LATE_MS) * run.random());
     await redis.start();
     run.say(`Redis ended ${ends} times; ${load.accepted} events accepted`);
@@ -50,18 +51,27 @@ async function redisEnds(
 
 const killed = (redis: RedisServer) => redis.kill("SIGKILL");
 
-/** Ends Redis as a power cut would: what it wrote in the last second never reached the disk. */
-async function powerCut(redis: RedisServer): Promise<void> {
+/** With `everysec`, Redis writes nothing for so long while its disk has not done with the last flush, ms. */
+const HELD_BACK_MS = 2_000;
+
+/**
+ * Ends Redis as a power cut would: what it wrote in the last second never reached the disk.
+ * @returns since when data is lost
+ */
+async function powerCut(redis: RedisServer): Promise<number> {
   const folder = join(redis.folder, "appendonlydir");
   const tail = () => {
     const name = readdirSync(folder).filter((file) => file.endsWith(".incr.aof")).sort().at(-1);
     return join(folder, name ?? "");
   };
   const file = tail();
+  const before = await ask(redis.url, ["INFO", "persistence"]);
   const { size } = statSync(file);
+  const from = performance.now() - (before.includes("aof_pending_bio_fsync:0") ? 0 : HELD_BACK_MS);
   await wait(900);
   await redis.kill("SIGKILL");
   if (file === tail()) truncateSync(file, size);
+  return from;
 }
 
 /** Three replicas, each with its own network to Redis. One of them is cut off again and again. */
