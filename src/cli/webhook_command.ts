@@ -71,7 +71,7 @@ function addReplay(webhook: Command): void {
       const { client, namespace } = contextOf(command);
       const answer = await client.call("SubscriptionService_ReplayDeadLetters", {
         params: { namespace, name },
-        body: { ids },
+        body: { ids: ids.length === 0 ? undefined : ids },
       });
       print(`${answer["replayed"] ?? 0} replayed`);
     });

@@ -147,9 +147,10 @@ export const CALLBACK_MAKE: StructSchema = controlRequest("WorkflowCallbackReque
 export interface CallbackKeysRotateBody {
   acceptEarlier?: string;
 }
-export const CALLBACK_KEYS_ROTATE: StructSchema = struct("CallbackKeysRotateRequest", () => ({
-  acceptEarlier: string,
-}));
+/** Without `acceptEarlier`, earlier keys stay valid: a misspelt one is refused. */
+export const CALLBACK_KEYS_ROTATE: StructSchema = closed(
+  struct("CallbackKeysRotateRequest", () => ({ acceptEarlier: string })),
+);
 
 export interface WorkflowSetBody {
   nodeFieldSelector?: string;

@@ -1,4 +1,5 @@
 /** What is accepted in a manifest, and has no effect, never comes true, or ends a step in an error. */
+import { defined } from "../base/defined.ts";
 import { errorText } from "../base/error_text.ts";
 import { headerMistakes } from "../expr/templates/header_mistakes.ts";
 import { cronClock, isTimeZone, nextDue, parseSchedule } from "./cron_schedule.ts";
@@ -28,7 +29,7 @@ export function lintWarnings({ kind, manifest }: AnyManifest): string[] {
 function warningsAbout(at: string, spec: WorkflowSpec): string[] {
   const { templates = [], templateDefaults = {}, retryStrategy } = spec;
   return [
-    ...durationWarnings(at, { retryStrategy }),
+    ...durationWarnings(at, defined({ retryStrategy })),
     ...durationWarnings(`${at}.templateDefaults`, templateDefaults),
     ...templates.flatMap((template, index) =>
       templateWarnings(`${at}.templates[${index}]`, template)

@@ -10,7 +10,7 @@ import {
   type ShownDelivery,
 } from "../../service/events/deliveries.ts";
 import { explainDelivery } from "../../service/events/explained_event.ts";
-import { string, struct, type StructSchema } from "../../spec/schema/schema.ts";
+import { closed, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
 import { param, type Route, unary } from "../route.ts";
 
 const DELIVERIES = "/api/v1/event-deliveries/{namespace}";
@@ -21,13 +21,14 @@ interface ReplayBody {
   receivedAfter?: string;
   receivedBefore?: string;
 }
-const REPLAY: StructSchema = struct("ReplayEventDeliveriesRequest", () => ({
+/** Refuses unknown members: if a misspelt filter were ignored, all dead letters would be replayed. */
+const REPLAY: StructSchema = closed(struct("ReplayEventDeliveriesRequest", () => ({
   namespace: string,
   discriminator: string,
   binding: string,
   receivedAfter: string,
   receivedBefore: string,
-}), "event");
+}), "event"));
 
 function deliveryWire(delivery: ShownDelivery): JsonObject {
   const { receivedAt, retryAt, bindings, unreadable, ...rest } = delivery;

@@ -1,7 +1,7 @@
 /** Routes of subscriptions, which tell other systems of changes of workflows. */
 import type { DeadLetter } from "../../actors/webhooks/dead_letters.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { list, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
+import { closed, list, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
 import { listDeadLetters, replayDeadLetters } from "../../service/events/dead_letters.ts";
 import { getManifest } from "../../service/manifests/reads.ts";
 import { SUBSCRIPTION_BODIES, type SubscriptionBody } from "../requests.ts";
@@ -15,11 +15,12 @@ const LETTERS = `${SUBSCRIPTIONS}/{name}/dead-letters`;
 interface ReplayBody {
   ids?: string[];
 }
-const REPLAY: StructSchema = struct("ReplayDeadLettersRequest", () => ({
+/** Refuses unknown members: if a misspelt list were ignored, all dead letters would be replayed. */
+const REPLAY: StructSchema = closed(struct("ReplayDeadLettersRequest", () => ({
   namespace: string,
   name: string,
   ids: list(string),
-}), "event");
+}), "event"));
 
 /** Every route of subscriptions. */
 export const SUBSCRIPTION_ROUTES: readonly Route[] = [
@@ -58,7 +59,7 @@ export const SUBSCRIPTION_ROUTES: readonly Route[] = [
     body: REPLAY,
     run: async (call) => {
       const { name, namespace } = placeOf(call);
-      const { ids = [] } = call.body;
+      const { ids } = call.body;
       const replayed = await replayDeadLetters(call.service, call.caller, namespace, name, ids);
       return { replayed };
     },

@@ -33,22 +33,23 @@ export async function listDeadLetters(
 /**
  * Has dead letters delivered again, oldest first. They keep their ids.
  *
- * @param ids which ones; empty: all
+ * @param ids which ones; undefined: all
  * @returns how many there were
- * @throws {Problem} NotFound without such a subscription
+ * @throws {Problem} NotFound without such a subscription, InvalidArgument when `ids` is empty: whoever found none means none
  */
 export async function replayDeadLetters(
   deps: ServiceDeps,
   caller: Caller,
   namespace: string,
   name: string,
-  ids: readonly string[],
+  ids: readonly string[] | undefined,
 ): Promise<number> {
   await requireRight(caller, "update", namespace, name);
-  if (ids.length > MAX_IDS) throw invalid(`ids has more than ${MAX_IDS} members`);
+  if (ids?.length === 0) throw invalid("ids is empty: name dead letters, or leave it out for all");
+  if ((ids?.length ?? 0) > MAX_IDS) throw invalid(`ids has more than ${MAX_IDS} members`);
   const letters = await readLetters(deps, namespace, name);
   const known = letters.map(({ delivery }) => delivery.id);
-  const chosen = ids.length === 0 ? known : known.filter((id) => ids.includes(id));
+  const chosen = known.filter((id) => ids?.includes(id) ?? true);
   if (chosen.length === 0) return 0;
   const body = { type: "replay", ids: chosen };
   await deps.host.deliver(`replay/${deps.ids.uuid()}`, deadLettersId(namespace, name), body);

@@ -146,7 +146,7 @@ const RULES = {
 };
 /** Routes that refuse unknown members. */
 const STRICT =
-  /\/(suspend|resume|stop|terminate|set|retry|plan|callbacks|resubmit|replay|archived-workflows-prune|imports\/.*)$/;
+  /\/(suspend|resume|stop|terminate|set|retry|plan|callbacks|resubmit|replay|archived-workflows-prune|callback-keys|imports\/.*)$/;
 
 type Rule = keyof typeof RULES;
 const ruleOf = new Map(

@@ -1,4 +1,4 @@
-/** The dead letters of a subscription that does not exist, and of one that has none. */
+/** Requests about dead letters that name a wrong subscription, or do not say which letters they mean. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Instance, startInstance } from "../../support/api_server.ts";
 
@@ -13,11 +13,19 @@ beforeAll(async () => {
 });
 afterAll(() => instance.stop());
 
-async function ask(method: string, rest: string): Promise<{ status: number; answer: unknown }> {
+function ask(method: string, rest: string) {
+  return send(method, `subscriptions/default/${rest}`, {});
+}
+
+async function send(
+  method: string,
+  path: string,
+  body: object,
+): Promise<{ status: number; answer: unknown }> {
   const response = await instance.fetch(
-    new Request(`http://localhost/api/v1/subscriptions/default/${rest}`, {
+    new Request(`http://localhost/api/v1/${path}`, {
       method,
-      ...(method === "POST" ? { body: "{}" } : {}),
+      ...(method === "POST" ? { body: JSON.stringify(body) } : {}),
     }),
   );
   return { status: response.status, answer: await response.json() };
@@ -29,4 +37,16 @@ test.each([["GET", ""], ["POST", "/replay"]])("%s …/dead-letters%s", async (me
     answer: { code: 5, message: 'subscriptions.argoproj.io "nosuch" not found' },
   });
   expect((await ask(method, `quiet/dead-letters${path}`)).status).toBe(200);
+});
+
+test.each([
+  ["subscriptions/default/quiet/dead-letters/replay", { id: ["a"] }, 'unknown field "id"'],
+  ["subscriptions/default/quiet/dead-letters/replay", { ids: [] }, "ids is empty: name dead"],
+  ["event-deliveries/default/replay", { bindin: "build" }, 'unknown field "bindin"'],
+  ["callback-keys", { acceptEarlyer: "0s" }, 'unknown field "acceptEarlyer"'],
+])("%s refuses %j, which would be about everything", async (path, body, message) => {
+  expect(await send("POST", path, body)).toMatchObject({
+    status: 400,
+    answer: { code: 3, message: expect.stringContaining(message) },
+  });
 });

@@ -413,6 +413,8 @@ describe("access", () => {
   /** Bodies that are not those of a manifest. */
   const BODIES: Record<string, unknown> = {
     EventService_ReplayEventDeliveries: {},
+    SubscriptionService_ReplayDeadLetters: {},
+    CallbackKeyService_RotateCallbackKeys: {},
     ArchivedWorkflowService_PruneArchivedWorkflows: {},
     WorkflowService_PlanRetry: {},
     ImportService_ImportWorkflow: { workflow: { metadata: { name: "n" }, spec: SPEC } },
