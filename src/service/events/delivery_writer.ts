@@ -1,19 +1,11 @@
 /**
  * Writes the records of events that are over. Those that end while one write is under way share the next. Never rejects.
  */
-import type { Clock } from "../../platform/clock.ts";
-import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Delivery, EventStore } from "../../store/event_port.ts";
 
-/** How often a write is tried. After that the events are left to the worker that claims them. */
-const ATTEMPTS = 5;
-const FIRST_WAIT_MS = 200;
-
 export interface DeliveryWriterDeps {
   events: EventStore;
-  clock: Clock;
-  ids: Ids;
   log: Logger;
   /** Tells of dead letters before their records are written; may be called again. @throws {Problem} Unavailable */
   onDead?(delivery: Delivery): Promise<void>;
@@ -58,25 +50,22 @@ export class DeliveryWriter {
     this.#writing = undefined;
   }
 
+  /**
+   * Tries once. A store that was in trouble may have lost what the dispatch of an event did (a Redis that flushes every second, in a
+   * power cut) although it still has the event. So the event is left to the worker that claims it, and is dispatched again: that
+   * finds what is still there.
+   */
   async #finish(batch: Delivery[]): Promise<boolean> {
-    const { events, clock, ids, log, onDead } = this.#deps;
-    for (let attempt = 1;; attempt++) {
-      try {
-        if (onDead !== undefined) {
-          await Promise.all(batch.filter(({ state }) => state === "dead").map(onDead));
-        }
-        await events.finish(batch);
-        return true;
-      } catch (cause) {
-        if (attempt === ATTEMPTS) {
-          log.warn(
-            { count: batch.length, err: cause },
-            "events could not be ended; they come back",
-          );
-          return false;
-        }
-        await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1) * (0.5 + ids.fraction()));
+    const { events, log, onDead } = this.#deps;
+    try {
+      if (onDead !== undefined) {
+        await Promise.all(batch.filter(({ state }) => state === "dead").map(onDead));
       }
+      await events.finish(batch);
+      return true;
+    } catch (cause) {
+      log.warn({ count: batch.length, err: cause }, "events could not be ended; they come back");
+      return false;
     }
   }
 }

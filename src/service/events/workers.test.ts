@@ -188,8 +188,27 @@ describe("EventWorkers", () => {
         troubles++ < 4 ? Promise.reject(new Error("down")) : store.events.finish(...args),
     };
     await offer("a");
-    start((event) => Promise.resolve({ delivery: over(event) }), { events });
+    start((event) => Promise.resolve({ delivery: over(event) }), { events, claimAfterMs: 50 });
     await empty();
+    expect(await stateOf("a")).toBe("done");
+  });
+
+  test("an event whose end the store did not take is dispatched again: the store may have lost what was done", async () => {
+    let isDown = true;
+    const events: EventStore = {
+      ...store.events,
+      finish: (...args) =>
+        isDown ? Promise.reject(new Error("down")) : store.events.finish(...args),
+    };
+    const attempts: number[] = [];
+    await offer("a");
+    start((event) => {
+      attempts.push(event.attempts);
+      isDown = attempts.length === 1;
+      return { delivery: over(event) };
+    }, { events, claimAfterMs: 50 });
+    await empty();
+    expect(attempts).toEqual([0, 1]);
     expect(await stateOf("a")).toBe("done");
   });
 
