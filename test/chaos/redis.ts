@@ -39,8 +39,9 @@ async function redisEnds(
     const beganAt = performance.now();
     const lostFrom = await end(redis) ?? beganAt;
     ends++;
-    await wait(LATE_MS + (downMs - LATE_MS) * run.random());
-    // What is answered until now was accepted before the end, however late a busy machine lets the answer be heard.
+    // What is answered until then was accepted before the end, however late a busy machine lets the answer be heard.
+    const leastMs = lossWindowMs > 0 ? HEARD_MS : LATE_MS;
+    await wait(leastMs + (downMs - leastMs) * run.random());
     load.noteLoss(lostFrom);
     await redis.start();
     run.say(`Redis ended ${ends} times; ${load.accepted} events accepted`);
@@ -51,6 +52,9 @@ async function redisEnds(
 }
 
 const killed = (redis: RedisServer) => redis.kill("SIGKILL");
+
+/** Where data may be lost, Redis stays away for so long at least, until its last answers have been heard, ms. */
+const HEARD_MS = 1_500;
 
 /** With `everysec`, Redis writes nothing for so long while its disk has not done with the last flush, ms. */
 const HELD_BACK_MS = 2_000;
@@ -230,7 +234,7 @@ export const REDIS_SCENARIOS: readonly Scenario[] = [
         args: EVERYSEC,
         perSecond: run.isShort ? 60 : 100,
         pauseMs: 5_000,
-        downMs: 1_000,
+        downMs: 2_500,
         end: powerCut,
         // What was in flight when the last second began.
         lossWindowMs: 1_600,
