@@ -29,6 +29,7 @@ import { startCronRunner } from "../service/cron/runs.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { type EventProcessing, startEventProcessing } from "../service/events/processing.ts";
 import { followManifestFolder } from "../service/manifest_folder.ts";
+import { removalFailures } from "../service/history/removals.ts";
 import { runRetention } from "../service/history/retention.ts";
 import { sweepArchive } from "../service/workflows/archive_sweep.ts";
 import { createWorkflowSource } from "../service/workflows/source.ts";
@@ -182,8 +183,11 @@ async function startBackground(
     statusRate: config.statusWriteRate,
   }, stop);
   void runCensus(service, metrics, replica, closing);
-  void runRetention(service, closing);
-  if (config.archiveDeleted) void sweepArchive(service, config.archiveTtl, closing);
+  const failures = removalFailures(metrics);
+  void runRetention(service, failures, closing);
+  if (config.archiveDeleted) {
+    void sweepArchive(service, { ttlMs: config.archiveTtl, failures }, closing);
+  }
   void deleteOwned(service, replica, closing);
   const cron = startCronRunner(service, replica);
   const events = startEventProcessing(service, {

@@ -8,18 +8,17 @@ import type { Caller } from "../../auth/port.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
+import type { Counter } from "../../platform/metrics.ts";
 import { requireAccess } from "../access.ts";
 import type { History, ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
-import { undefinedWhenNotFound } from "../problem_kinds.ts";
 import { isDeleted } from "./archived_form.ts";
 import { deleteFromArchive } from "./archived_source.ts";
+import { Removals } from "./removals.ts";
 import { requireHistory } from "./required_history.ts";
 
 /** Workflows that one step looks at. */
 const PAGE = 100;
-/** Workflows that are deleted at once. */
-const AT_ONCE = 10;
 /** Pause between two rounds, and between two looks whether it is this replica's turn. */
 const PAUSE_MS = 60_000;
 const TURN_MS = 5_000;
@@ -43,7 +42,7 @@ export interface PruneRequest {
 
 /** A step of pruning. */
 export interface Pruned {
-  /** What was removed, or would be. */
+  /** What was removed, or would be. The log says what could not be removed. */
   items: ArchivedEntry[];
   /** Absent at the end. A step may remove nothing and yet have it. */
   continue?: string;
@@ -72,14 +71,19 @@ export async function pruneArchive(
     requireHistory(deps),
     policies,
     readCursor(token),
-    dryRun,
+    dryRun ? undefined : new Removals(deps),
   );
   return { items, ...(next !== undefined && { continue: writeCursor(next) }) };
 }
 
 /** Removes workflows whose time is over, again and again until the signal aborts. */
-export async function runRetention(deps: ServiceDeps, signal: AbortSignal): Promise<void> {
+export async function runRetention(
+  deps: ServiceDeps,
+  failures: Counter,
+  signal: AbortSignal,
+): Promise<void> {
   const { history, clock, log, settings } = deps;
+  const removals = new Removals({ clock, log, failures });
   const { archiveRetention = [] } = settings;
   if (history === undefined || archiveRetention.length === 0) return;
   while (!signal.aborted) {
@@ -87,7 +91,7 @@ export async function runRetention(deps: ServiceDeps, signal: AbortSignal): Prom
       let removed = 0;
       let cursor: Cursor | undefined = { rule: 0 };
       while (cursor !== undefined && !signal.aborted && deps.host.owns(...SHARD_NAME)) {
-        const done: Step = await step(deps, history, archiveRetention, cursor, false);
+        const done: Step = await step(deps, history, archiveRetention, cursor, removals);
         removed += done.items.length;
         cursor = done.next;
       }
@@ -104,12 +108,13 @@ interface Step {
   next?: Cursor;
 }
 
+/** @param removals absent: nothing is removed */
 async function step(
   deps: ServiceDeps,
   history: History,
   policies: readonly RetentionPolicy[],
   { rule: at, after }: Cursor,
-  dryRun: boolean,
+  removals: Removals | undefined,
 ): Promise<Step> {
   const policy = policies[at];
   if (policy === undefined) return { items: [] };
@@ -119,15 +124,20 @@ async function step(
   const governed = page.items.filter((entry) => governs(policies, at, entry));
   // One that was retried is in the store again; its next end replaces the row.
   const live = await Promise.all(governed.map(({ uid }) => history.live.query.findByUid(uid)));
-  const items = governed.filter((_, index) => live[index] === undefined);
-  if (!dryRun) await removeAll(deps, history, items);
+  const due = governed.filter((_, index) => live[index] === undefined);
   return {
-    items,
+    items: removals === undefined ? due : await removeAll(deps, history, due, removals),
     next: page.next === undefined ? { rule: at + 1 } : { rule: at, after: page.next },
   };
 }
 
-async function removeAll(deps: ServiceDeps, { archive }: History, entries: ArchivedEntry[]) {
+/** Gives those that are gone. */
+async function removeAll(
+  deps: ServiceDeps,
+  { archive }: History,
+  entries: ArchivedEntry[],
+  removals: Removals,
+): Promise<ArchivedEntry[]> {
   const editions = await archive.editions(entries.map(({ uid }) => uid));
   // Of those that were deleted before, and of those that another system ran, nothing is left outside that is ours.
   const isBare = ({ uid, labels }: ArchivedEntry) =>
@@ -135,18 +145,18 @@ async function removeAll(deps: ServiceDeps, { archive }: History, entries: Archi
   const bare = entries.filter(isBare).map(({ uid }) => uid);
   if (bare.length > 0) await archive.remove(bare);
   const others = entries.filter((entry) => !isBare(entry));
-  for (let first = 0; first < others.length; first += AT_ONCE) {
-    const some = others.slice(first, first + AT_ONCE);
-    await Promise.all(some.map(async (entry) => {
-      await deleteFromArchive(deps, entry, { forGood: true, sparesReturned: true })
-        .catch(undefinedWhenNotFound)
-        .catch((error: unknown) => {
-          // One that cannot be read leaves nothing that could be found.
-          if (!isProblem(error, ProblemCode.FailedPrecondition)) throw error;
-          return archive.remove([entry.uid]);
-        });
-    }));
-  }
+  const gone = new Set(
+    await removals.removeAll(others, async (entry) => {
+      try {
+        await deleteFromArchive(deps, entry, { forGood: true, sparesReturned: true });
+      } catch (error) {
+        // One that cannot be read leaves nothing that could be found.
+        if (!isProblem(error, ProblemCode.FailedPrecondition)) throw error;
+        await archive.remove([entry.uid]);
+      }
+    }),
+  );
+  return entries.filter((entry) => isBare(entry) || gone.has(entry));
 }
 
 function writeCursor(cursor: Cursor): string {

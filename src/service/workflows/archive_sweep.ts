@@ -1,10 +1,11 @@
 /** Removes workflows from the archive when their time is over. All replicas do so; it is fine if another was faster. */
-import { defined } from "../../base/defined.ts";
 import { isArchivedActor } from "../../actors/actor_ids.ts";
+import { defined } from "../../base/defined.ts";
 import { archivingStatusLabel, PERSISTED } from "../../spec/naming.ts";
 import type { ExpiryPosition } from "../../archive/port.ts";
 import type { History, ServiceDeps } from "../deps.ts";
-import { undefinedWhenNotFound } from "../problem_kinds.ts";
+import type { Counter } from "../../platform/metrics.ts";
+import { Removals } from "../history/removals.ts";
 
 /** Time between two sweeps. */
 const SWEEP_MS = 60_000;
@@ -15,21 +16,32 @@ const PAGE = 100;
  */
 export async function sweepArchive(
   deps: ServiceDeps,
-  ttlMs: number,
+  { ttlMs, failures }: { ttlMs: number; failures: Counter },
   signal: AbortSignal,
 ): Promise<void> {
+  const { clock, log, history } = deps;
+  const removals = new Removals({ clock, log, failures });
+  const passes = [
+    ...(history === undefined ? [] : [removeArchived.bind(undefined, deps, history)]),
+    removeStored.bind(undefined, deps, removals),
+  ];
   while (!signal.aborted) {
-    try {
-      await removeExpired(deps, deps.clock.now() - ttlMs);
-    } catch (error) {
-      deps.log.warn({ err: error }, "the archive was not swept");
+    for (const pass of passes) {
+      try {
+        await pass(clock.now() - ttlMs);
+      } catch (error) {
+        log.warn({ err: error }, "the archive was not swept");
+      }
     }
-    await deps.clock.sleep(Math.min(SWEEP_MS, ttlMs), signal);
+    await clock.sleep(Math.min(SWEEP_MS, ttlMs), signal);
   }
 }
 
-async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise<void> {
-  if (deps.history) await removeArchived(deps, deps.history, finishedBefore);
+async function removeStored(
+  deps: ServiceDeps,
+  removals: Removals,
+  finishedBefore: number,
+): Promise<void> {
   const { query } = deps.history?.live ?? deps.store;
   let cursor: string | undefined;
   do {
@@ -45,11 +57,11 @@ async function removeExpired(deps: ServiceDeps, finishedBefore: number): Promise
       parts: [],
       ...defined({ continue: cursor }),
     });
-    for (const { id, index } of page.items) {
-      if (!isArchivedActor(id)) continue;
-      await deps.host.execute(index.namespace, index.name, { type: "delete", force: true })
-        .catch(undefinedWhenNotFound);
-    }
+    const archived = page.items.filter(({ id }) => isArchivedActor(id)).map(({ index }) => index);
+    await removals.removeAll(
+      archived,
+      ({ namespace, name }) => deps.host.execute(namespace, name, { type: "delete", force: true }),
+    );
     cursor = page.continue;
   } while (cursor !== undefined);
 }
