@@ -80,3 +80,37 @@ test("a change of no workflow is for those who do not select workflows", () => {
   const found = set.about({ ...rest, change: "DeadLetter" }, () => {});
   expect(found.map(({ metadata }) => metadata.name)).toEqual(["all", "dead"]);
 });
+
+/** Takes all steps that it may. */
+const ENDLESS = "count(1..9000, # % 7 == 3) + count(1..9000, # % 7 == 4) > 0";
+const CHEAP = 'workflow.labels["team"] == "data" && workflow.name startsWith "etl"';
+
+test("expressions of a namespace share a budget, and one that takes too much costs the others nothing", () => {
+  const given = Array.from({ length: 100 }, (_, at) =>
+    subscription(`s${at}`, {
+      workflows: { expression: at % 2 === 0 ? `${ENDLESS} || ${at} < 0` : CHEAP },
+    }));
+  const { names, faults } = about(given);
+  expect(names).toEqual(expect.arrayContaining(
+    given.filter((_, at) => at % 2 === 1)
+      .map(({ metadata }) => metadata.name),
+  ));
+  // The last one may take what all others have left.
+  expect(faults).toHaveLength(49);
+  expect(String(faults[0])).toContain("takes more than 5000 steps");
+});
+
+test("alone, an expression may take what any expression may", () => {
+  const { names } = about([subscription("s", { workflows: { expression: ENDLESS } })]);
+  expect(names).toEqual(["s"]);
+});
+
+test("what the subscriptions of a namespace cost takes nothing from the administrator's", () => {
+  const expensive = Array.from(
+    { length: 100 },
+    (_, at) => subscription(`s${at}`, { workflows: { expression: ENDLESS } }),
+  );
+  const one = subscription("ops", { workflows: { namespaces: ["*"], expression: ENDLESS } }, "ops");
+  const { names } = about([...expensive, one], {}, "ops");
+  expect(names).toContain("ops");
+});

@@ -4,7 +4,10 @@ import {
   matchesLabels,
   parseLabelSelector,
 } from "../expr/selectors/label_selector.ts";
-import { isSubscribed, type SubscribedFacts } from "../expr/templates/subscription_context.ts";
+import {
+  SubscribedExpressions,
+  type SubscribedFacts,
+} from "../expr/templates/subscription_context.ts";
 import { SUBSCRIBED_CHANGES, type SubscribedChange, type Subscription } from "../spec/manifest.ts";
 import {
   checkSubscribedNamespaces,
@@ -31,12 +34,17 @@ interface Entry {
   selectsWorkflows: boolean;
 }
 
+/** Entries of subscriptions, so that a set that differs in one of them costs no more than that one. */
+const known = new WeakMap<Subscription, { entry: Entry; admin: string }>();
+
 /** The subscriptions of a moment. */
 export class SubscriptionSet {
-  readonly #entries: Entry[] = [];
+  readonly #byNamespace = new Map<string, Entry[]>();
+  readonly #everywhere: Entry[] = [];
   readonly #byName = new Map<string, Subscription>();
 
   /**
+   * @param subscriptions never changed afterwards
    * @param admin namespace whose subscriptions may be about all namespaces; "" for none
    * @param onFault hears of those that cannot be carried out, and are left out
    */
@@ -47,7 +55,7 @@ export class SubscriptionSet {
   ) {
     for (const subscription of subscriptions) {
       try {
-        this.#entries.push(entryOf(subscription, admin));
+        this.#add(entryOf(subscription, admin));
         const { namespace, name } = subscription.metadata;
         this.#byName.set(`${namespace}/${name}`, subscription);
       } catch (cause) {
@@ -57,7 +65,7 @@ export class SubscriptionSet {
   }
 
   get size(): number {
-    return this.#entries.length;
+    return this.#byName.size;
   }
 
   find(namespace: string, name: string): Subscription | undefined {
@@ -72,20 +80,46 @@ export class SubscriptionSet {
     change: SubscribableChange,
     onFault: (subscription: Subscription, cause: unknown) => void,
   ): Subscription[] {
-    const found: Subscription[] = [];
-    for (const entry of this.#entries) {
-      try {
-        if (isAbout(entry, change)) found.push(entry.subscription);
-      } catch (cause) {
-        onFault(entry.subscription, cause);
-      }
-    }
-    return found;
+    // Those of the administrator come first, and what the others do costs them nothing.
+    return [this.#everywhere, this.#byNamespace.get(change.namespace) ?? []]
+      .flatMap((entries) => chosen(entries, change, onFault));
   }
+
+  #add(entry: Entry): void {
+    if (entry.namespaces === undefined) {
+      this.#everywhere.push(entry);
+      return;
+    }
+    for (const namespace of entry.namespaces) {
+      const others = this.#byNamespace.get(namespace);
+      if (others === undefined) this.#byNamespace.set(namespace, [entry]);
+      else others.push(entry);
+    }
+  }
+}
+
+function chosen(
+  entries: readonly Entry[],
+  change: SubscribableChange,
+  onFault: (subscription: Subscription, cause: unknown) => void,
+): Subscription[] {
+  const candidates = entries.filter((entry) => mayBeAbout(entry, change));
+  const asked = candidates.filter(({ expression }) => expression !== "").length;
+  const expressions = new SubscribedExpressions(change.facts, asked);
+  return candidates.filter(({ subscription, expression }) => {
+    try {
+      return expression === "" || expressions.holds(expression);
+    } catch (cause) {
+      onFault(subscription, cause);
+      return false;
+    }
+  }).map(({ subscription }) => subscription);
 }
 
 /** @throws {Error} when the subscription cannot be carried out */
 function entryOf(subscription: Subscription, admin: string): Entry {
+  const before = known.get(subscription);
+  if (before?.admin === admin) return before.entry;
   const { metadata: { namespace = "" }, spec } = subscription;
   const { namespaces = [], labelSelector = "", template = "", expression = "" } = spec.workflows ??
     {};
@@ -93,7 +127,7 @@ function entryOf(subscription: Subscription, admin: string): Entry {
   validateSubscription(subscription);
   checkSubscribedNamespaces(subscription, namespace, admin);
   const changes = spec.changes ?? [];
-  return {
+  const entry = {
     subscription,
     namespaces: namespaces.includes("*")
       ? undefined
@@ -104,16 +138,14 @@ function entryOf(subscription: Subscription, admin: string): Entry {
     expression,
     selectsWorkflows: labelSelector.trim() !== "" || template !== "" || expression !== "",
   };
+  known.set(subscription, { entry, admin });
+  return entry;
 }
 
-function isAbout(
-  entry: Entry,
-  { change, namespace, workflow, facts }: SubscribableChange,
-): boolean {
+/** Whether all but its expression says so. */
+function mayBeAbout(entry: Entry, { change, workflow }: SubscribableChange): boolean {
   if (!entry.changes.has(change)) return false;
-  if (entry.namespaces !== undefined && !entry.namespaces.has(namespace)) return false;
   if (workflow === undefined) return !entry.selectsWorkflows;
   if (entry.template !== "" && entry.template !== workflow.template) return false;
-  if (!matchesLabels(entry.terms, workflow.labels)) return false;
-  return entry.expression === "" || isSubscribed(entry.expression, facts);
+  return matchesLabels(entry.terms, workflow.labels);
 }

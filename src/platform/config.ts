@@ -465,6 +465,22 @@ export const CONFIG_TABLE = {
     doc:
       "Namespace whose subscriptions may be about workflows of other namespaces; empty: each is about its own namespace only",
   },
+  webhookSubscriptions: {
+    type: "integer",
+    env: "WEBHOOK_SUBSCRIPTIONS",
+    default: 1_000,
+    min: 1,
+    max: 10_000,
+    doc: "Most subscriptions of all namespaces; a further one is refused",
+  },
+  webhookNamespaceSubscriptions: {
+    type: "integer",
+    env: "WEBHOOK_NAMESPACE_SUBSCRIPTIONS",
+    default: 100,
+    min: 1,
+    max: 10_000,
+    doc: "Most subscriptions of one namespace; a further one is refused",
+  },
   webhookRetryFor: {
     type: "duration",
     env: "WEBHOOK_RETRY_FOR",

@@ -2,6 +2,7 @@
 import type { Archive } from "../archive/port.ts";
 import type { RetentionPolicy } from "../archive/retention.ts";
 import type { WorkflowHost } from "../actors/port.ts";
+import type { SubscriptionLimits } from "../actors/webhooks/subscriptions.ts";
 import type { Webhooks } from "../actors/webhooks/webhooks.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { LockTable } from "../engine/locks/locks.ts";
@@ -70,6 +71,8 @@ export interface ServiceSettings {
   userNamespace?: string;
   /** Namespace whose subscriptions may be about workflows of all namespaces. @default none */
   webhookAdminNamespace?: string;
+  /** Most subscriptions, of all namespaces and of one. @default unbounded */
+  subscriptionLimits?: SubscriptionLimits;
   /** Limits of type `DATABASE` are accepted too. @default {false} */
   syncApi?: boolean;
   /** Callers must prove who they are. An event without a credential then needs the signature of a webhook sender. */

@@ -137,6 +137,10 @@ function settingsOf({ config, settings }: ServerContext): ServiceSettings {
     ...(config.archiveDeleted && { archiveTtlMs: config.archiveTtl }),
     syncApi: config.syncApi,
     webhookAdminNamespace: config.webhookAdminNamespace,
+    subscriptionLimits: {
+      all: config.webhookSubscriptions,
+      perNamespace: config.webhookNamespaceSubscriptions,
+    },
     userNamespace: config.userNamespace,
     archiveSelector: settings.archiveSelector,
     archiveRetention: settings.archiveRetention,

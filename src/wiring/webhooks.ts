@@ -18,6 +18,10 @@ export async function openWebhooks(
     clock,
     log,
     adminNamespace: config.webhookAdminNamespace,
+    limits: {
+      all: config.webhookSubscriptions,
+      perNamespace: config.webhookNamespaceSubscriptions,
+    },
   });
   const { secret } = createStoredConfig(store);
   const webhooks = new Webhooks({

@@ -2,6 +2,7 @@
  * The subscriptions, as every replica knows them: read at its start, and followed by the store's feed. A commit looks at
  * them without a call to the store, so a replica may learn of a new one a moment later than whoever stored it.
  */
+import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { SubscriptionSet } from "../../events/subscription.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,6 +16,10 @@ import type { Version } from "../../store/version.ts";
 const KIND = ManifestKind.Subscription;
 /** How often is looked for the first one. The feed costs something, so it is read only while there are some. */
 const LOOK_EVERY_MS = 1_000;
+/** Subscriptions that are read at once. */
+const PAGE = 500;
+/** So many beyond a limit count too: replicas may store one each at the same moment. */
+const SLACK = 50;
 
 export interface SubscriptionBookDeps {
   store: Pick<Store, "manifests" | "query">;
@@ -22,16 +27,32 @@ export interface SubscriptionBookDeps {
   log: Logger;
   /** Namespace whose subscriptions may be about all namespaces; "" for none. */
   adminNamespace: string;
+  /** Most subscriptions that count, of all namespaces and of one. In the order of their names; the others are left out. */
+  limits: SubscriptionLimits;
+}
+
+export interface SubscriptionLimits {
+  all: number;
+  perNamespace: number;
+}
+
+/** A stored subscription, and what it says; that is undefined if it cannot be read. */
+interface Known {
+  stored: StoredManifest;
+  subscription: Subscription | undefined;
 }
 
 export class SubscriptionBook {
   readonly #deps: SubscriptionBookDeps;
-  readonly #known = new Map<string, StoredManifest>();
+  readonly #known = new Map<string, Known>();
+  #leftOut = 0;
   /** Undefined: there are none. */
   #set: SubscriptionSet | undefined;
 
   constructor(deps: SubscriptionBookDeps) {
-    this.#deps = deps;
+    const { all, perNamespace } = deps.limits;
+    const limits = { all: all + SLACK, perNamespace: perNamespace + SLACK };
+    this.#deps = { ...deps, limits };
   }
 
   get current(): SubscriptionSet | undefined {
@@ -72,12 +93,38 @@ export class SubscriptionBook {
   }
 
   async #load(): Promise<Version> {
-    const { items, version } = await this.#deps.store.manifests.list(KIND, { limit: 0 });
+    const { store, limits } = this.#deps;
+    const items: StoredManifest[] = [];
+    let version: Version | undefined;
+    let from: string | undefined;
+    const counts = new Map<string, number>();
+    do {
+      const page = await store.manifests.list(KIND, {
+        limit: PAGE,
+        ...defined({ continue: from }),
+      });
+      // What changes while pages are read is seen by whoever follows from here.
+      version ??= page.version;
+      for (const item of page.items) {
+        const count = (counts.get(item.namespace) ?? 0) + 1;
+        counts.set(item.namespace, count);
+        // One more shows that there are too many.
+        if (count <= limits.perNamespace + 1) items.push(item);
+      }
+      from = page.continue;
+    } while (from !== undefined && items.length <= limits.all);
     const isSame = items.length === this.#known.size &&
-      items.every((item) => this.#known.get(keyOf(item))?.text === item.text);
+      items.every((item) => this.#known.get(keyOf(item))?.stored.text === item.text);
     if (isSame) return version;
+    const before = new Map(this.#known);
     this.#known.clear();
-    for (const item of items) this.#known.set(keyOf(item), item);
+    for (const item of items) {
+      const known = before.get(keyOf(item));
+      this.#known.set(
+        keyOf(item),
+        known?.stored.text === item.text ? known : this.#read(item),
+      );
+    }
     this.#renew();
     return version;
   }
@@ -87,25 +134,29 @@ export class SubscriptionBook {
     if (kind !== KIND) return false;
     const text = put["m"];
     const stored = { kind: KIND, namespace, name, version, labels: {} };
-    if (type === "DELETED") return this.#known.delete(keyOf(stored));
-    if (text === undefined || this.#known.get(keyOf(stored))?.text === text) return false;
-    this.#known.set(keyOf(stored), { ...stored, text });
+    const key = keyOf(stored);
+    if (type === "DELETED") return this.#known.delete(key);
+    const known = this.#known.get(key);
+    if (text === undefined || known?.stored.text === text) return false;
+    this.#known.set(key, this.#read({ ...stored, text }));
     return true;
+  }
+
+  #read(stored: StoredManifest): Known {
+    const { namespace, name } = stored;
+    try {
+      const { metadata, spec } = manifestObject<Subscription>(stored);
+      return { stored, subscription: { metadata: { ...metadata, namespace, name }, spec } };
+    } catch (cause) {
+      const fields = { namespace, subscription: name, err: cause };
+      this.#deps.log.error(fields, "subscription cannot be read");
+      return { stored, subscription: undefined };
+    }
   }
 
   #renew(): void {
     const { log, adminNamespace } = this.#deps;
-    const subscriptions: Subscription[] = [];
-    for (const stored of this.#known.values()) {
-      const { namespace, name } = stored;
-      try {
-        const { metadata, spec } = manifestObject<Subscription>(stored);
-        subscriptions.push({ metadata: { ...metadata, namespace, name }, spec });
-      } catch (cause) {
-        log.error({ namespace, subscription: name, err: cause }, "subscription cannot be read");
-      }
-    }
-    const set = new SubscriptionSet(subscriptions, adminNamespace, ({ metadata }, cause) => {
+    const set = new SubscriptionSet(this.#counted(), adminNamespace, ({ metadata }, cause) => {
       const fields: JsonObject = {
         namespace: metadata.namespace ?? "",
         subscription: metadata.name ?? "",
@@ -113,6 +164,36 @@ export class SubscriptionBook {
       log.warn({ ...fields, err: cause }, "subscription cannot be carried out");
     });
     this.#set = set.size === 0 ? undefined : set;
+  }
+
+  /** Those within the limits, which only a cluster or a copied store can exceed. */
+  #counted(): Subscription[] {
+    const { log, limits } = this.#deps;
+    const counts = new Map<string, number>();
+    const counted: Subscription[] = [];
+    let leftOut = 0;
+    for (const key of [...this.#known.keys()].sort()) {
+      const subscription = this.#known.get(key)?.subscription;
+      if (subscription === undefined) continue;
+      const namespace = subscription.metadata.namespace ?? "";
+      const count = counts.get(namespace) ?? 0;
+      if (counted.length >= limits.all || count >= limits.perNamespace) {
+        leftOut++;
+        continue;
+      }
+      counts.set(namespace, count + 1);
+      counted.push(subscription);
+    }
+    if (leftOut > 0 && leftOut !== this.#leftOut) {
+      const fields = { subscriptions: counted.length, atLeastLeftOut: leftOut };
+      log.error(
+        fields,
+        "too many subscriptions: nothing is sent to the last ones in the order of namespace and name. Delete some, or allow " +
+          "more with --webhook-subscriptions and --webhook-namespace-subscriptions",
+      );
+    }
+    this.#leftOut = leftOut;
+    return counted;
   }
 }
 

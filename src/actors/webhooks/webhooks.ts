@@ -11,6 +11,7 @@ import type { GuardedPost, PostAnswer } from "../../platform/guarded_post.ts";
 import type { Ids } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Counter, Histogram, Metrics } from "../../platform/metrics.ts";
+import { Seldom } from "../../platform/seldom.ts";
 import type { Subscription } from "../../spec/manifest.ts";
 import { subscriptionRetryMs, subscriptionTimeoutMs } from "../../spec/subscription.ts";
 import { Burials, type HeldEntry } from "./burials.ts";
@@ -65,6 +66,8 @@ export class Webhooks {
   /** By namespace and name of the subscription. */
   readonly #targets = new Map<string, Target>();
   readonly #burials: Burials;
+  /** Expressions that fail: they may do so for each change. */
+  readonly #failing: Seldom;
   readonly #stop = new AbortController();
   readonly #outcomes: Counter;
   readonly #attempts: Counter;
@@ -75,6 +78,7 @@ export class Webhooks {
     this.#deps = deps;
     this.#options = options;
     this.#burials = new Burials(deps, options.maxDeadLetters);
+    this.#failing = new Seldom(deps.clock);
     const { metrics } = deps;
     this.#outcomes = metrics.counter(
       "sluice_webhook_deliveries_total",
@@ -194,7 +198,10 @@ export class Webhooks {
     return current?.about(about, ({ metadata }, cause) => {
       this.#faults.inc();
       const { namespace, name: subscription } = metadata;
-      log.warn({ namespace, subscription, err: cause }, "expression of a subscription failed");
+      const passedOver = this.#failing.ask(`${namespace}/${subscription}`);
+      if (passedOver === undefined) return;
+      const fields = { namespace, subscription, err: cause, ...(passedOver > 0 && { passedOver }) };
+      log.warn(fields, "expression of a subscription failed");
     }) ?? [];
   }
 

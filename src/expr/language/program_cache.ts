@@ -105,12 +105,16 @@ const references = new BoundedCache<string, readonly Reference[]>(MAX_KEPT);
  * Compiles an expression, with the cache of the process.
  * @throws {ExprCompileError} when it is not valid
  */
-export function compileCached(source: string, options: CompileOptions): Program {
+export function compileCached(
+  source: string,
+  options: CompileOptions,
+  cache = programs,
+): Program {
   // Whoever compiles an expression runs it next.
   workingOn("expression", source);
   return source.length > MAX_KEPT_LENGTH
     ? compileWithNames(source, options).program
-    : programs.compile(source, options);
+    : cache.compile(source, options);
 }
 
 /**

@@ -8,7 +8,7 @@ import { ExprCompileError, ExprRuntimeError, isFailure } from "../values/error.t
 import { goQuote } from "../values/go_quote.ts";
 import { goString, goTypeName, toJsonText, unescapeHtml } from "../values/go_text.ts";
 import type { Program } from "../language/program.ts";
-import { compileCached, referencesCached } from "../language/program_cache.ts";
+import { compileCached, type ProgramCache, referencesCached } from "../language/program_cache.ts";
 import { RunContext, type RunOptions } from "../values/run_context.ts";
 import { type Scope, ScopeEnvironment } from "../language/scope.ts";
 import { wellFormed } from "../values/utf8.ts";
@@ -38,6 +38,8 @@ export interface EvaluateOptions {
   run?: RunOptions;
   /** Names whose values may be anything; see `CompileOptions.open`. */
   open?: ReadonlySet<string>;
+  /** Keeps the compiled program. @default the cache of the process */
+  cache?: ProgramCache;
 }
 
 // ---------------------------------------------------------------------------------------------------------- conditions
@@ -52,8 +54,8 @@ export function evaluateBoolean(
   options: EvaluateOptions = {},
 ): boolean {
   const context = RunContext.of(options.run);
-  const { functions, open } = options;
-  const program = compile(source, env, functions, context, (reason) => reason, open);
+  const { functions, open, cache } = options;
+  const program = compile(source, env, functions, context, (reason) => reason, open, cache);
   const value = run(
     program,
     env,
@@ -322,14 +324,11 @@ function compile(
   context: RunContext,
   describe: (reason: string) => string,
   open?: ReadonlySet<string>,
+  cache?: ProgramCache,
 ): Program {
   try {
-    return compileCached(source, {
-      env,
-      context,
-      ...(functions && { functions }),
-      ...(open && { open }),
-    });
+    const options = { env, context, ...(functions && { functions }), ...(open && { open }) };
+    return compileCached(source, options, cache);
   } catch (error) {
     if (error instanceof ExprCompileError) {
       throw new ExpressionError(describe(error.message), error);

@@ -2,8 +2,9 @@
 import type { Json } from "../../base/json.ts";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { compileExpr } from "../language/compile.ts";
+import { ProgramCache } from "../language/program_cache.ts";
 import { ExprCompileError } from "../values/error.ts";
-import { RunContext } from "../values/run_context.ts";
+import { RunContext, STEP_BUDGET } from "../values/run_context.ts";
 import { fromJson, type ValueMap } from "../values/values.ts";
 import { evaluateBoolean } from "./contexts.ts";
 
@@ -34,12 +35,45 @@ export function subscriptionExpressionFault(source: string): string | undefined 
   }
 }
 
+/** Steps that all expressions of one namespace may take for one change: at most 50 ms, mostly a tenth of that. */
+const CHANGE_BUDGET = 500_000;
+/** Compiled expressions that are kept: those of all subscriptions must fit, or each change compiles them again. */
+const programs = new ProgramCache(1_000);
+
 /**
- * Decides whether a subscription is about a change.
- * @throws {ExpressionError} when the expression is wrong, fails or gives neither true nor false
+ * Decides which of several subscriptions are about one change. They share a budget: each may take an even share of what those
+ * before it have left.
  */
-export function isSubscribed(source: string, facts: SubscribedFacts): boolean {
-  return evaluateBoolean(source, envOf(facts), { functions: ARGO_FUNCTIONS, open: OPEN });
+export class SubscribedExpressions {
+  readonly #facts: SubscribedFacts;
+  #env: ValueMap | undefined;
+  #steps = CHANGE_BUDGET;
+  #left: number;
+
+  /** @param count how many will be asked for */
+  constructor(facts: SubscribedFacts, count: number) {
+    this.#facts = facts;
+    this.#left = count;
+  }
+
+  /** @throws {ExpressionError} when the expression is wrong, fails, takes too long or gives neither true nor false */
+  holds(source: string): boolean {
+    const run = new RunContext();
+    const share = Math.floor(this.#steps / Math.max(1, this.#left--));
+    if (share < STEP_BUDGET) run.allow(share - STEP_BUDGET);
+    const before = run.stepsTaken;
+    try {
+      const env = this.#env ??= envOf(this.#facts);
+      return evaluateBoolean(source, env, {
+        functions: ARGO_FUNCTIONS,
+        open: OPEN,
+        cache: programs,
+        run,
+      });
+    } finally {
+      this.#steps -= run.stepsTaken - before;
+    }
+  }
 }
 
 function envOf(facts: SubscribedFacts): ValueMap {

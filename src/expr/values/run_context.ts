@@ -22,9 +22,6 @@ const STEPS_PER_FAULT = 200;
 /** Steps for a random number; a source of randomness may be slow. */
 const STEPS_PER_RANDOM = 20;
 
-const TOO_MANY_STEPS =
-  `step budget exceeded: the expression takes more than ${STEP_BUDGET} steps; shorten the texts, lists and patterns it works on`;
-
 /** What an evaluation may need from outside. If something is absent, the functions that need it fail. */
 export interface RunOptions {
   /** Present time in milliseconds since 1970, for `now()`. */
@@ -58,13 +55,13 @@ export class RunContext implements RunOptions, Budget {
     this.#memory -= units;
     this.#steps -= units / 16;
     if (!(this.#memory > 0)) throw new BudgetExceeded("memory budget exceeded");
-    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
+    if (!(this.#steps > 0)) throw this.#tooManySteps();
   }
 
   /** Takes steps from the budget; a fraction counts. @throws {BudgetExceeded} when none are left */
   step(count = 1): void {
     this.#steps -= count;
-    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
+    if (!(this.#steps > 0)) throw this.#tooManySteps();
   }
 
   /** Takes characters from the budget of produced strings. @throws {BudgetExceeded} when none are left */
@@ -72,7 +69,7 @@ export class RunContext implements RunOptions, Budget {
     this.#text -= length;
     this.#steps -= length / 64;
     if (!(this.#text > 0)) throw new BudgetExceeded("memory budget exceeded");
-    if (!(this.#steps > 0)) throw new BudgetExceeded(TOO_MANY_STEPS);
+    if (!(this.#steps > 0)) throw this.#tooManySteps();
   }
 
   /** Steps taken so far. */
@@ -89,7 +86,10 @@ export class RunContext implements RunOptions, Budget {
     this.#patterns = undefined;
   }
 
-  /** Adds steps to the budget: for work that grows with the number of its parts, each of which is small. */
+  /**
+   * Adds steps to the budget: for work that grows with the number of its parts, each of which is small. Negative: takes them
+   * away, since others need a share.
+   */
   allow(steps: number): void {
     this.#allowed += steps;
     this.#steps += steps;
@@ -131,5 +131,12 @@ export class RunContext implements RunOptions, Budget {
   random(): number {
     this.step(STEPS_PER_RANDOM);
     return this.#random?.() ?? fault("random values are not available here");
+  }
+
+  #tooManySteps(): BudgetExceeded {
+    const most = STEP_BUDGET + Math.min(0, Math.floor(this.#allowed));
+    return new BudgetExceeded(
+      `step budget exceeded: the expression takes more than ${most} steps; shorten the texts, lists and patterns it works on`,
+    );
   }
 }

@@ -23,11 +23,12 @@ import {
   objectNotFound,
   qualified,
 } from "../object_names.ts";
+import { requireRoomForSubscription } from "./subscription_limits.ts";
 import { listedObject, type ManifestObject, readManifest, requireManifestAccess } from "./reads.ts";
 
 /**
  * Stores a new manifest; generates a name when it has only `generateName`.
- * @throws {Problem} AlreadyExists, InvalidArgument for its metadata, PermissionDenied
+ * @throws {Problem} AlreadyExists, InvalidArgument for its metadata, PermissionDenied; ResourceExhausted for one subscription too many
  */
 export async function createManifest<T extends ManifestObject>(
   deps: ServiceDeps,
@@ -39,6 +40,7 @@ export async function createManifest<T extends ManifestObject>(
   const resource = MANIFEST_RESOURCES[kind];
   const place = placeOf(kind, object, namespace);
   await requireManifestAccess(caller, "create", kind, place ?? "");
+  if (kind === "Subscription") await requireRoomForSubscription(deps, place ?? "");
   const { name: given = "", generateName: base = "" } = object.metadata;
   for (let attempt = 1;; attempt++) {
     const name = given === "" && base !== "" ? generateName(base, deps.ids.fraction) : given;
