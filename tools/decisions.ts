@@ -731,11 +731,11 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   },
   {
     place: "Deletion of a workflow that owns others",
-    reference: "The cluster deletes what belongs to it",
+    reference: "The cluster deletes what belongs to it, and to nothing else that is there",
     sluice:
-      "Workflows that belong to it stay, unless both are objects of a cluster, which then deletes them",
+      "Workflows in the store that belong to it are deleted too, a moment later, also when a `ttlStrategy` or the archive's retention deletes it; `Orphan` leaves them as they are, and `Foreground` works like `Background`. What has moved to the archive stays, and so does a workflow whose owner was never here",
     shown:
-      "test/contract/service/cron/runs.test.ts: a workflow stays when another workflow that owns it is deleted",
+      "test/contract/service/workflows/owned_workflows.test.ts: those of a deleted workflow, and theirs in turn",
   },
   {
     place: "Stored objects that cannot be read",

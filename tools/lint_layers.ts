@@ -143,7 +143,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     workflow: ["."],
   },
   service: {
-    ".": ["callbacks", "cluster", "events", "manifests", "workflows"],
+    ".": ["callbacks", "cluster", "events", "history", "manifests", "workflows"],
     manifests: ["."],
     history: ["."],
     workflows: [".", "history", "manifests"],

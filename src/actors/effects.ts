@@ -3,7 +3,7 @@
  * again after a crash, on any replica: ids are stable and every receiver takes a repeat as the first call. What concerns
  * the same lock holder is done in the order of the rows.
  */
-import type { Json } from "../base/json.ts";
+import { isJsonObject, type Json } from "../base/json.ts";
 import { unreachable } from "../base/unreachable.ts";
 import type { UnwantedArtifacts } from "../engine/effect.ts";
 import { type Clock, MAX_TIMER_MS } from "../platform/clock.ts";
@@ -12,6 +12,7 @@ import type { Logger } from "../platform/log.ts";
 import type { ActorId, Store } from "../store/port.ts";
 import { LOCKS_ACTOR } from "./actor_ids.ts";
 import { lostTaskMessage } from "./lost_task.ts";
+import type { HostEffect } from "./hot_actor.ts";
 import { saveMemo } from "./memo.ts";
 import { type OutboxRow, taskRowId } from "./shard/outbox.ts";
 import { sweepRemains } from "./remains.ts";
@@ -60,6 +61,8 @@ export interface EffectDeps {
   collectArtifacts?(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void>;
   /** Removes a workflow from the archive. */
   forgetArchived?(uid: string): Promise<void>;
+  /** Called before a workflow whose time is over is deleted. */
+  beforeDeletion?(actor: ActorId, uid: string): Promise<void>;
 }
 
 export class Effects {
@@ -239,7 +242,7 @@ export class Effects {
       case "drop-remains":
         return this.#deps.store.shards.dropRemains(shard.shard, effect.remains);
       case "send":
-        return deliver(row.id, effect.to, effect.body);
+        return this.#send(row.id, actor, effect);
       case "save-memo":
         return saveMemo(this.#deps.store.manifests, effect, this.#deps.labelPrefix);
       case "collect-artifacts":
@@ -251,6 +254,18 @@ export class Effects {
       default:
         return unreachable(effect);
     }
+  }
+
+  #send(
+    id: string,
+    actor: ActorId,
+    { to, body }: Extract<HostEffect, { type: "send" }>,
+  ): Promise<void> {
+    const { deliver, beforeDeletion } = this.#deps;
+    const isOwnEnd = to === actor && isJsonObject(body) && body["type"] === "delete";
+    const uid = isOwnEnd ? body["uid"] : undefined;
+    if (beforeDeletion === undefined || typeof uid !== "string") return deliver(id, to, body);
+    return beforeDeletion(actor, uid).then(() => deliver(id, to, body));
   }
 
   async #collect(actor: ActorId, unwanted: UnwantedArtifacts): Promise<void> {

@@ -40,7 +40,7 @@ export interface HostDeps
   extends
     Pick<TaskDeps, "callbacks">,
     Pick<WorkerDeps, "spans">,
-    Pick<EffectDeps, "webhooks">,
+    Pick<EffectDeps, "webhooks" | "beforeDeletion">,
     Pick<ObserveDeps, "traceOf"> {
   store: Store;
   /** In order of preference. */

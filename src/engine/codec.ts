@@ -9,7 +9,8 @@ import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
-import type { Arguments } from "../spec/manifest.ts";
+import type { Arguments, OwnerReference } from "../spec/manifest.ts";
+import { ownedByLabel } from "../spec/naming.ts";
 import type { Changes } from "./engine.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import { LIVE } from "./live.ts";
@@ -325,6 +326,21 @@ function shownEntry(state: WorkflowState): IndexEntry {
   return entry;
 }
 
+/** Owners under which a workflow is filed. */
+const MAX_INDEXED_OWNERS = 10;
+
+/** Labels, and those by which a workflow is found that belongs to other workflows. */
+function withOwners(
+  labels: Record<string, string> = {},
+  owners: readonly OwnerReference[],
+): Record<string, string> {
+  const all = { ...labels };
+  for (const { kind, uid } of owners.slice(0, MAX_INDEXED_OWNERS)) {
+    if (kind === "Workflow" && typeof uid === "string") all[ownedByLabel(uid)] = "";
+  }
+  return all;
+}
+
 /** What lists show of a workflow, as far as its header tells. */
 export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntry {
   const { metadata, phase, startedAt, finishedAt } = header;
@@ -336,7 +352,9 @@ export function indexEntry({ header }: Pick<WorkflowState, "header">): IndexEntr
     namespace: metadata.namespace ?? "",
     name: metadata.name ?? "",
     uid: metadata.uid ?? "",
-    labels: metadata.labels ?? {},
+    labels: metadata.ownerReferences === undefined
+      ? metadata.labels ?? {}
+      : withOwners(metadata.labels, metadata.ownerReferences),
     phase,
     createdAt: Math.min(createdAt, startedAt ?? createdAt, finishedAt ?? createdAt),
   };

@@ -16,8 +16,8 @@ export interface DeleteRequest {
 const POLICIES = ["Foreground", "Background", "Orphan"];
 
 /**
- * Tells whether an object that was found is to be deleted; false for a dry run. Only cron workflows have dependents here, but a
- * misspelt policy is refused for all kinds.
+ * Tells whether an object that was found is to be deleted; false for a dry run. Only workflows and cron workflows have dependents
+ * here, but a misspelt policy is refused for all kinds.
  * @throws {Problem} InvalidArgument for options that Kubernetes refuses, AlreadyExists (409) when it is not the object that is meant
  */
 export function isToBeDeleted(

@@ -56,6 +56,19 @@ export function phaseLabel(naming: Pick<Naming, "labelPrefix">): string {
   return ownNames(naming).phase;
 }
 
+/** Begins labels of index entries by which the workflows that belong to a workflow are found; its uid follows. */
+const OWNED_BY = "workflows.argoproj.io/owned-by.";
+
+/** Label of the index entries of workflows that belong to the one with this uid. Nobody sees it. */
+export function ownedByLabel(uid: string): string {
+  return OWNED_BY + uid;
+}
+
+/** The labels of an index entry that its workflow has itself. */
+export function withoutOwners(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWNED_BY)));
+}
+
 /** Label of workflows that were made from a template, or from a cluster template: its name. */
 export function templateLabel(
   { labelPrefix }: Pick<Naming, "labelPrefix">,

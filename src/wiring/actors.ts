@@ -1,5 +1,5 @@
 /** Puts together the host of the actors: workflows, and the locks that they share. */
-import { namespaceOf } from "../actors/actor_ids.ts";
+import { namespaceOf, parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host } from "../actors/host.ts";
 import type { HostDeps } from "../actors/host_parts.ts";
 import { locksKind } from "../actors/locks_actor.ts";
@@ -15,6 +15,7 @@ import type { Executor } from "../executors/port.ts";
 import { systemIds } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { Traces } from "../platform/traces/span.ts";
+import type { DeletedOwners } from "../service/deleted_owners.ts";
 import { namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -25,7 +26,7 @@ const UNSENT_MS = 15_000;
 export function createHost(
   { config, log, metrics, replica, seat, traces, closing }: ServerContext,
   { store, clock }: Storage,
-  { executor, artifacts, callbacks, webhooks, isKept, archive, about }: {
+  { executor, artifacts, callbacks, webhooks, isKept, archive, about, deletedOwners }: {
     executor: Executor;
     artifacts: ArtifactStore;
     callbacks: NonNullable<HostDeps["callbacks"]>;
@@ -34,6 +35,7 @@ export function createHost(
     isKept: (labels: Record<string, string>) => boolean;
     archive: Archive | undefined;
     about: NonNullable<HostDeps["about"]>;
+    deletedOwners: DeletedOwners;
   },
 ): Host {
   const naming = namingOf(config);
@@ -61,6 +63,8 @@ export function createHost(
     metrics,
     collectArtifacts: artifactCollector(artifacts, log),
     ...(archive !== undefined && { forgetArchived: (uid: string) => archive.remove([uid]) }),
+    beforeDeletion: (actor, uid) =>
+      deletedOwners.noteEnding({ namespace: "", name: "", ...parseWorkflowActorId(actor), uid }),
     about,
     callbacks,
     webhooks,

@@ -15,7 +15,7 @@ import { systemIds } from "../platform/ids.ts";
 import { ObjectCalls } from "../service/cluster/object_calls.ts";
 import { createCallbackCount } from "../service/callbacks/metrics.ts";
 import { defined } from "../base/defined.ts";
-import { DeletedOwners } from "../service/deleted_owners.ts";
+import type { DeletedOwners } from "../service/deleted_owners.ts";
 import type { History, ServiceDeps, ServiceSettings } from "../service/deps.ts";
 import type { CallbackUrls } from "../service/callbacks/urls.ts";
 import { createSharedLooks } from "../service/shared_looks.ts";
@@ -42,6 +42,7 @@ export interface ServiceParts {
   callerOf: Access["callerOf"];
   /** Absent if the store is the archive too. */
   history: History | undefined;
+  deletedOwners: DeletedOwners;
 }
 
 export async function createService(
@@ -56,6 +57,7 @@ export async function createService(
     webhooks,
     callerOf,
     history,
+    deletedOwners,
   }: ServiceParts,
 ): Promise<ServiceDeps> {
   const { config, log, metrics } = context;
@@ -91,7 +93,7 @@ export async function createService(
     artifacts,
     callbacks,
     webhooks,
-    deletedOwners: new DeletedOwners(store.manifests, clock),
+    deletedOwners,
     surroundings: {
       durability: config.durability,
       artifacts,

@@ -24,7 +24,8 @@ import { collectWhenIdle } from "../platform/process/idle_collection.ts";
 import { Watchdog } from "../platform/process/watchdog.ts";
 import { runCensus } from "../service/census.ts";
 import { type ClusterSource, startClusterSource } from "../service/cluster/source.ts";
-import { deleteOwned } from "../service/cron/dependents.ts";
+import { DeletedOwners } from "../service/deleted_owners.ts";
+import { deleteOwned } from "../service/dependents.ts";
 import { startCronRunner } from "../service/cron/runs.ts";
 import type { ServiceDeps } from "../service/deps.ts";
 import { type EventProcessing, startEventProcessing } from "../service/events/processing.ts";
@@ -147,8 +148,10 @@ async function openParts(
   const tasks = { executor, artifacts, callbacks, webhooks };
   const isKept = (labels: Record<string, string>) =>
     config.archive && config.archiveDeleted && matchesLabels(settings.archiveSelector, labels);
+  const deletedOwners = new DeletedOwners(store, storage.clock);
   const host = createHost(context, storage, {
     ...tasks,
+    deletedOwners,
     isKept,
     archive: history?.archive,
     about,
@@ -156,7 +159,7 @@ async function openParts(
   onFailure(() => host.halt());
   await leaveForEnded(store.membership, context.log);
   await host.start();
-  const parts = { ...tasks, host, workflows, callerOf, history };
+  const parts = { ...tasks, host, workflows, callerOf, history, deletedOwners };
   const service = await createService(context, whole, parts);
   onFailure(() => service.watches.close());
   const handler = createHandler(context, storage, { service, access, callback });

@@ -16,6 +16,7 @@ import { decodeManifest } from "../../spec/schema/decode_manifest.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { Change, StoredActor } from "../../store/port.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
 import { fitStatus } from "./fit_status.ts";
@@ -306,7 +307,12 @@ export class WorkflowObjects {
       !isFromObject({ uid, labels: workflow.metadata.labels ?? {} })
     ) return;
     try {
-      await this.#deps.host.execute(namespace, name, { type: "delete", uid, force: true });
+      const command = { type: "delete", uid, force: true } as const;
+      await withDependents(
+        this.#deps,
+        { namespace, name, uid },
+        () => this.#deps.host.execute(namespace, name, command),
+      );
       this.#deps.log.info({ namespace, workflow: name, uid }, "workflow object deleted");
     } catch (error) {
       if (!(error instanceof Problem) || isTransient(error)) throw error;

@@ -27,6 +27,7 @@ import {
 } from "../../spec/manifest.ts";
 import { apiVersionOf, cronLabel } from "../../spec/naming.ts";
 import type { IndexEntry } from "../../store/port.ts";
+import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { readManifest } from "../manifests/reads.ts";
 import { loadTemplates } from "../manifests/template_access.ts";
@@ -227,7 +228,10 @@ async function reconcileCron(
     succeeded: child.phase === "Succeeded",
     finishedMs: child.finishedAt ?? child.createdAt,
   }));
-  for (const child of childrenToDelete(cron.spec, finished)) await remove(deps, namespace, child);
+  const uids = new Map(children.map((child) => [child.name, child.uid]));
+  for (const child of childrenToDelete(cron.spec, finished)) {
+    await remove(deps, { namespace, name: child, uid: uids.get(child) });
+  }
 }
 
 function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
@@ -333,8 +337,14 @@ async function terminate(deps: ServiceDeps, namespace: string, name: string): Pr
     .catch(ignoreRefusal);
 }
 
-async function remove(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
-  await deps.host.execute(namespace, name, { type: "delete" }).catch(ignoreRefusal);
+async function remove(
+  deps: ServiceDeps,
+  child: { namespace: string; name: string; uid: string | undefined },
+): Promise<void> {
+  const { namespace, name } = child;
+  const command = { type: "delete" } as const;
+  await withDependents(deps, child, () => deps.host.execute(namespace, name, command))
+    .catch(ignoreRefusal);
 }
 
 /** For `catch`: a refusal means that the workflow has ended or is gone. */

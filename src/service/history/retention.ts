@@ -10,6 +10,7 @@ import { parseOrUndefined } from "../../base/json_text.ts";
 import { invalid, isProblem, ProblemCode } from "../../base/problem.ts";
 import type { Counter } from "../../platform/metrics.ts";
 import { requireAccess } from "../access.ts";
+import { withDependents } from "../deleted_owners.ts";
 import type { History, ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { isDeleted } from "./archived_form.ts";
@@ -148,7 +149,8 @@ async function removeAll(
   const gone = new Set(
     await removals.removeAll(others, async (entry) => {
       try {
-        await deleteFromArchive(deps, entry, { forGood: true, sparesReturned: true });
+        const how = { forGood: true, sparesReturned: true };
+        await withDependents(deps, entry, () => deleteFromArchive(deps, entry, how));
       } catch (error) {
         // One that cannot be read leaves nothing that could be found.
         if (!isProblem(error, ProblemCode.FailedPrecondition)) throw error;

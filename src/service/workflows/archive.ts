@@ -21,6 +21,7 @@ import { Turns } from "../../platform/turns.ts";
 import type { ListPage, ListQuery } from "../../store/port.ts";
 import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
+import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import {
@@ -53,7 +54,7 @@ import {
   workflowSteps,
 } from "./stored_workflow.ts";
 import { OBJECT_LABEL, SOURCE_LABEL } from "./object_origin.ts";
-import { archivingStatusLabel } from "../../spec/naming.ts";
+import { archivingStatusLabel, withoutOwners } from "../../spec/naming.ts";
 
 /** Which archived workflow is meant: by uid, or by name and namespace when the uid is empty. */
 export interface ArchivedRef {
@@ -172,7 +173,11 @@ export async function deleteArchived(
     await requireAccess(caller, { verb: "delete", resource: WORKFLOW.resource, namespace, name });
     const place = { namespace, name, uid };
     if (!isDeleted(metadata.labels, deps.settings.naming)) {
-      return await deleteFromArchive(deps, place, { forGood: true });
+      return await withDependents(
+        deps,
+        place,
+        () => deleteFromArchive(deps, place, { forGood: true }),
+      );
     }
     await deps.history?.archive.remove([uid]);
     return await deleteReturned(deps, place, true);
@@ -347,7 +352,7 @@ async function archivedLabels(
     ...(namespace !== "" && { namespace }),
   });
   return page.items.map(({ index }) => {
-    const { [ARCHIVED_NAME_LABEL]: _name, ...labels } = index.labels;
+    const { [ARCHIVED_NAME_LABEL]: _name, ...labels } = withoutOwners(index.labels);
     return labels;
   });
 }

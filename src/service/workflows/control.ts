@@ -8,6 +8,7 @@ import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import { actorLabels, type CallerAction, type LabelChanges } from "../caller_labels.ts";
+import { orphansDependents, withDependents } from "../deleted_owners.ts";
 import { type DeleteRequest, isToBeDeleted } from "../deletions.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { executeOptions, type Idempotency } from "../idempotency.ts";
@@ -201,8 +202,11 @@ export async function deleteWorkflow(
   const hasObject = uid !== undefined && isFromObject({ uid, labels: labels ?? {} });
   // The object goes first: otherwise it might bring the workflow back.
   if (hasObject) await deps.objects?.remove(namespace, name, uid);
+  const place = { namespace, name, ...defined({ uid }) };
+  const remove = () => deleteWhereItIs(deps, place, request);
   try {
-    await deleteWhereItIs(deps, { namespace, name, ...defined({ uid }) }, request);
+    if (orphansDependents(request)) await remove();
+    else await withDependents(deps, place, remove);
   } catch (error) {
     // The watch of the objects has deleted it already.
     if (!hasObject || !isGone(error)) throw error;

@@ -13,6 +13,7 @@ import { rfc3339 } from "../../engine/scope/time_text.ts";
 import { viewSteps, viewWorkflow } from "../../engine/view.ts";
 import { type Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type OwnerReference, type Workflow } from "../../spec/manifest.ts";
+import { withoutOwners } from "../../spec/naming.ts";
 import {
   type Change,
   type IndexEntry,
@@ -118,7 +119,7 @@ function standIn(stored: StoredActor, index: IndexEntry | undefined, cause: unkn
   const name = isArchivedActor(stored.id)
     ? index?.labels[ARCHIVED_NAME_LABEL] ?? place.slice(0, place.lastIndexOf("@"))
     : place;
-  const { [ARCHIVED_NAME_LABEL]: _archived, ...labels } = index?.labels ?? {};
+  const { [ARCHIVED_NAME_LABEL]: _archived, ...labels } = withoutOwners(index?.labels ?? {});
   const known = index === undefined || index.uid === ""
     ? {}
     : { uid: index.uid, labels, creationTimestamp: rfc3339(index.createdAt) };
@@ -175,7 +176,7 @@ export function changedWorkflow(
 ): Workflow {
   const isKnown = stored.parts["h"] !== undefined && stored.parts["s"] !== undefined;
   if (isKnown) return workflowFromStored({ ...stored, version }, { ...known, index });
-  const told = index === undefined ? {} : { uid: index.uid, labels: index.labels };
+  const told = index === undefined ? {} : { uid: index.uid, labels: withoutOwners(index.labels) };
   return {
     spec: { arguments: {} },
     metadata: { ...place, ...told, resourceVersion: version },

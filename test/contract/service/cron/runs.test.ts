@@ -4,7 +4,7 @@ import type { CronRunner } from "../../../../src/actors/cron_runner.ts";
 import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import { createLogger } from "../../../../src/platform/log.ts";
-import { deleteOwned } from "../../../../src/service/cron/dependents.ts";
+import { deleteOwned } from "../../../../src/service/dependents.ts";
 import { startCronRunner } from "../../../../src/service/cron/runs.ts";
 import { DeletedOwners } from "../../../../src/service/deleted_owners.ts";
 import type { DeleteRequest } from "../../../../src/service/deletions.ts";
@@ -57,7 +57,7 @@ beforeEach(async () => {
     watches: new WatchHub(store, workflows, clock),
     counts: new KnownCounts(clock),
     events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
-    deletedOwners: new DeletedOwners(store.manifests, clock),
+    deletedOwners: new DeletedOwners(store, clock),
   };
   runner = startCronRunner(deps, "a");
   stop = new AbortController();
@@ -292,12 +292,12 @@ test("another replica deletes what a crash has left", async () => {
   await pass(65);
   const { uid = "" } = await ownReference();
   stop.abort();
-  const dead = new DeletedOwners(deployment.store.manifests, deployment.clock);
+  const dead = new DeletedOwners(deployment.store, deployment.clock);
   await dead.note({ namespace: "default", name: "c", uid, orphans: false });
   await deployment.store.manifests.remove(KIND, "default", "c");
   expect(await made()).toEqual([nameAt(1)]);
   const next = new AbortController();
-  const deletedOwners = new DeletedOwners(deployment.store.manifests, deployment.clock);
+  const deletedOwners = new DeletedOwners(deployment.store, deployment.clock);
   void deleteOwned({ ...deps, deletedOwners }, "a", next.signal);
   await pass(1);
   next.abort();
@@ -337,13 +337,4 @@ test("runs of an earlier cron workflow of the name are not counted, held against
   await pass(2);
   expect(await made()).toEqual([nameAt(1), nameAt(2)]);
   expect(await status()).toMatchObject({ active: null, succeeded: 1 });
-});
-
-test("a workflow stays when another workflow that owns it is deleted", async () => {
-  await submitByHand("parent", { labels: {} });
-  const owner = { apiVersion: "argoproj.io/v1alpha1", kind: "Workflow", name: "parent" };
-  await submitByHand("child", { ownerReferences: [{ ...owner, uid: "uid-parent" }] });
-  await host.execute("default", "parent", { type: "delete" });
-  await pass(180);
-  expect(await made()).toEqual(["child"]);
 });
