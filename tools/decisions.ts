@@ -610,6 +610,14 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/service/workflows/archive.test.ts: a deleted workflow is found by name and uid, listed in rows, and comes back by a retry",
   },
   {
+    place: "Wait for a workflow that is deleted",
+    reference: "The watch goes on; `argo wait` waits for ever",
+    sluice:
+      "A watch of one workflow from the beginning ends after the deletion. `argo wait` opens another, is told that there is no such workflow, and exits with 1; `sluice wait` says that it was deleted, and exits with 1",
+    shown:
+      "src/service/workflows/watch.test.ts: a watch of one workflow from the beginning ends when that is deleted",
+  },
+  {
     place: "Stored templates that a manifest reaches",
     reference: "Read with the server's rights, no matter who submits or checks the manifest",
     sluice: "The sender needs the right to get each of them",

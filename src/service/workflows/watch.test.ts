@@ -52,3 +52,58 @@ test("of large workflows a watch holds few before the first of them is taken, an
   stop.abort();
   expect(shown).toBe(count);
 });
+
+/** The types of what a watch shows until it ends, or has shown so many; what happens meanwhile begins after the first. */
+async function seen(request: object, most: number, act: () => Promise<unknown>): Promise<string[]> {
+  const stop = new AbortController();
+  const asked = { namespace: "default", ...request };
+  const events = await watchWorkflows(instance.service, unrestrictedCaller(), asked, stop.signal);
+  const types: string[] = [];
+  let acted = "resourceVersion" in request ? act() : undefined;
+  for await (const some of events) {
+    for (const { type } of some) types.push(type);
+    acted ??= act();
+    if (types.length >= most) break;
+  }
+  stop.abort();
+  await acted;
+  return types;
+}
+
+function submit(name: string) {
+  const creationTimestamp = "2030-01-01T00:00:00Z";
+  const labels = { shown: "yes" };
+  const metadata = { name, namespace: "default", uid: name, creationTimestamp, labels };
+  const spec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+  const command = { type: "submit", workflow: { metadata, spec } } as const;
+  return instance.service.host.execute("default", name, command);
+}
+
+const remove = (name: string) => instance.service.host.execute("default", name, { type: "delete" });
+
+test("a watch of one workflow from the beginning ends when that is deleted", async () => {
+  await submit("one");
+  const request = { fieldSelector: "metadata.name=one" };
+  const types = await seen(request, Infinity, () => remove("one"));
+  expect(types[0]).toBe("ADDED");
+  expect(types.at(-1)).toBe("DELETED");
+  await expect(seen(request, Infinity, () => Promise.resolve())).rejects.toThrow("not found");
+});
+
+test.each([
+  ["of a label", { labelSelector: "shown=yes" }],
+  ["that is resumed", { fieldSelector: "metadata.name=one", resourceVersion: "1" }],
+])("a watch %s goes on after a deletion", async (_, request) => {
+  await submit("one");
+  if ("resourceVersion" in request) {
+    request.resourceVersion = await instance.service.store.query.version();
+  }
+  const types = await seen(request, 4, async () => {
+    await remove("one");
+    await submit("one");
+    for (let at = 0; at < 4; at++) await submit(`more-${at}`);
+    await remove("one");
+    await submit("one");
+  });
+  expect(types.lastIndexOf("ADDED")).toBeGreaterThan(types.indexOf("DELETED"));
+});

@@ -126,7 +126,22 @@ async function* fromTheBeginning(
   do {
     cursor = yield* existing({ deps, filter, signal, query, version, known }, cursor);
   } while (cursor !== undefined);
-  yield* changes(deps, filter, version, signal, known);
+  const { namespace, name } = filter;
+  const followed = changes(deps, filter, version, signal, known);
+  if (namespace === "" || name === undefined) yield* followed;
+  else yield* untilDeleted(followed);
+}
+
+/**
+ * Who waits for the end of one workflow waits for nothing once it is deleted. The reference's `wait` sees only that the watch
+ * ends: it opens another one, and learns that there is no such workflow.
+ */
+async function* untilDeleted(batches: AsyncIterable<Change[]>): AsyncIterable<WatchEvent[]> {
+  for await (const batch of batches) {
+    const end = batch.findIndex(({ isGone }) => isGone);
+    yield end < 0 ? batch : batch.slice(0, end + 1);
+    if (end >= 0) return;
+  }
 }
 
 /** What the events about existing workflows are made from. */
@@ -184,7 +199,7 @@ async function* changes(
   after: Version,
   signal: AbortSignal,
   known: ReadonlyMap<string, Version>,
-): AsyncIterable<WatchEvent[]> {
+): AsyncIterable<Change[]> {
   const { namespace, name, exactTimes } = filter;
   const scope = { namespace, name, exactTimes, known };
   for await (const found of deps.watches.follow(after, signal, scope)) {
@@ -193,12 +208,19 @@ async function* changes(
   }
 }
 
+/** An event about a change. */
+interface Change extends WatchEvent {
+  /** The workflow was deleted; an event of this type also comes when it is no longer selected. */
+  isGone: boolean;
+}
+
 /** The event that a watcher gets for a change, if any. */
-function changeEvent(change: WorkflowChange, filter: Filter): WatchEvent[] {
+function changeEvent(change: WorkflowChange, filter: Filter): Change[] {
   const type = shownType(change, filter);
   if (type === undefined) return [];
   return [{
     type,
+    isGone: change.type === "DELETED",
     textOf: (write) => change.textOf(write),
     excerptOf: (excerpt) => change.excerptOf(excerpt),
   }];
