@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Problem, ProblemCode } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
@@ -113,4 +114,55 @@ test("a pod that began while changes could not be followed is read, too", async 
   expect(await later).toBe("of q");
   expect(await next()).toBeUndefined();
   expect(after).toEqual(["1", "2"]);
+});
+
+/** What a follower shows of a pod whose log breaks off after each of these lists of lines, each time read from the start. */
+async function followed(reads: (readonly number[] | Error)[]): Promise<string[]> {
+  const clock = new ManualClock();
+  const warned: string[] = [];
+  const deps = {
+    watches: { async *follow() {} },
+    clock,
+    log: { warn: ({ err }: { err: Error }) => warned.push(`warned: ${err.message}`) },
+  } as unknown as ServiceDeps;
+  let at = 0;
+  const follower = new LogFollower(deps, {
+    workflow: { namespace: "a", name: "w" },
+    after: "1",
+    laterPods: () => Promise.resolve([]),
+    look: () => Promise.resolve(undefined),
+    async *read() {
+      const lines = reads[at++] ?? [];
+      if (lines instanceof Error) throw lines;
+      for (const [index, time] of lines.entries()) yield { at: time, text: `${time}/${index}` };
+      if (at < reads.length) throw new Problem(ProblemCode.Unavailable, "the node is away");
+    },
+    async *readPast() {},
+    signal: new AbortController().signal,
+  });
+  const pod: Pod = { id: "p", podName: "p", namespace: "a", isOver: false, archived: undefined };
+  const got: string[] = [];
+  const lines = (async () => {
+    for await (const { line } of follower.lines([pod])) got.push(line.text);
+  })();
+  for (let turn = 0; turn < 20; turn++) await clock.advance(30_000);
+  await lines;
+  return [...got, ...warned];
+}
+
+test("a log that breaks off is read again from where it was", async () => {
+  expect(await followed([[1, 2, 2], [1, 2, 2, 2, 5], [1, 2, 2, 2, 5, 6]])).toEqual([
+    ...["1/0", "2/1", "2/2", "2/3", "5/4", "6/5"],
+    ...["warned: the node is away", "warned: the node is away"],
+  ]);
+});
+
+test("it is not read again when it is refused, nor for ever", async () => {
+  const refusal = new Problem(ProblemCode.PermissionDenied, "no right");
+  expect(await followed([[1], refusal, [1, 2]])).toEqual([
+    "1/0",
+    "warned: the node is away",
+  ]);
+  const away = new Problem(ProblemCode.Unavailable, "away");
+  expect(await followed([...Array(50).fill(away), [1]])).toEqual(["warned: away"]);
 });

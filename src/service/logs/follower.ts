@@ -1,8 +1,10 @@
 /** Lines as they come, also of pods that begin later, until the workflow has ended or is gone. */
+import { Problem } from "../../base/problem.ts";
 import type { LogLine } from "../../executors/port.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import type { Version } from "../../store/version.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { isTransient } from "../problem_kinds.ts";
 import { mergeByTime } from "./merge.ts";
 import type { Pod, PodLine, ReadPod } from "./pods.ts";
 
@@ -13,6 +15,10 @@ const LINE_WEIGHT = 100;
 const GATHER_MS = 100;
 /** Pause before the workflow is looked at again when its changes can't be followed, ms. */
 const LOOK_AGAIN_MS = 1_000;
+/** Pauses before a pod whose log broke off is read again, ms; and how often that is tried if nothing new comes. */
+const READ_AGAIN_MS = 500;
+const LONGEST_READ_PAUSE_MS = 30_000;
+const MAX_READS = 10;
 
 export interface FollowRequest {
   workflow: { namespace: string; name: string };
@@ -104,21 +110,35 @@ export class LogFollower {
 
   async #read(pod: Pod): Promise<void> {
     this.#active++;
-    try {
-      for await (const line of this.#request.read(pod)) {
-        while (this.#weight >= MAX_WAITING && !this.#signal.aborted) {
-          await this.#taken.promise;
-        }
-        if (this.#signal.aborted) return;
-        const next = { pod, line };
-        this.#waiting.push(next);
-        this.#weight += weightOf(next);
-        this.#arrived.resolve();
+    const place = new LogPlace();
+    for (let failures = 0; !this.#signal.aborted;) {
+      try {
+        await this.#readOnce(pod, place);
+        break;
+      } catch (error) {
+        failures = place.hasMoved ? 1 : failures + 1;
+        if (failures === 1) this.#warn(pod, error);
+        if (!isPassing(error) || failures === MAX_READS) break;
+        const pause = Math.min(READ_AGAIN_MS * 2 ** failures, LONGEST_READ_PAUSE_MS);
+        await this.#deps.clock.sleep(pause, this.#signal);
       }
-    } catch (error) {
-      this.#warn(pod, error);
-    } finally {
-      this.#end();
+    }
+    this.#end();
+  }
+
+  /** Reads the lines after a place, and moves that. */
+  async #readOnce(pod: Pod, place: LogPlace): Promise<void> {
+    place.begin();
+    for await (const line of this.#request.read(pod)) {
+      if (!place.isBehind(line)) continue;
+      while (this.#weight >= MAX_WAITING && !this.#signal.aborted) {
+        await this.#taken.promise;
+      }
+      if (this.#signal.aborted) return;
+      const next = { pod, line };
+      this.#waiting.push(next);
+      this.#weight += weightOf(next);
+      this.#arrived.resolve();
     }
   }
 
@@ -173,6 +193,43 @@ export class LogFollower {
     this.#active--;
     this.#arrived.resolve();
   }
+}
+
+/** How far a log has been read, which begins anew with each attempt. */
+class LogPlace {
+  #at = -Infinity;
+  /** Lines of that time. */
+  #count = 0;
+  /** Lines of that time that are still to be passed over. */
+  #known = 0;
+  #isNew = true;
+
+  /** A line was new since the last attempt began. */
+  hasMoved = false;
+
+  begin(): void {
+    this.#known = this.#count;
+    this.#isNew = this.#count === 0;
+    this.hasMoved = false;
+  }
+
+  /** Tells whether a line has not been read before. */
+  isBehind({ at }: LogLine): boolean {
+    if (!this.#isNew) {
+      if (at < this.#at) return false;
+      if (at === this.#at && this.#known-- > 0) return false;
+      this.#isNew = true;
+    }
+    this.hasMoved = true;
+    if (at === this.#at) this.#count++;
+    else [this.#at, this.#count] = [at, 1];
+    return true;
+  }
+}
+
+/** Tells whether a log may be read again: its node or the API server could not be reached, or the connection broke. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof Problem) || isTransient(error);
 }
 
 function weightOf({ line }: PodLine): number {
