@@ -162,6 +162,8 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/cron/default/picky");
       await soon("because its condition (when) was false.");
       await shows("It has not run yet, or its runs are deleted.");
+      // A page that is open would ask for a cron workflow that is gone.
+      await ui.open("/templates");
       for (const name of ["busy", "picky"]) {
         await ui.call("DELETE", `cron-workflows/default/${name}`);
       }
