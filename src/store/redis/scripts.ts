@@ -23,7 +23,7 @@ import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
 const SMALL_AGAIN = 96;
 
 /** The longest term of a lease, ms: what seems to hold for longer was taken before the clock of the server went back. */
-const MAX_TERM_MS = 600_000;
+export const MAX_TERM_MS = 600_000;
 
 /** Lua: `now()` in milliseconds. */
 const NOW = `

@@ -11,7 +11,7 @@ import {
 } from "../../dump.ts";
 import { SHARD_KEY } from "../keys.ts";
 import { textsOf } from "../replies.ts";
-import { REPLICAS } from "../scripts.ts";
+import { MAX_TERM_MS, REPLICAS } from "../scripts.ts";
 import { LAYOUT, UNFINISHED } from "../terms.ts";
 import { type DumpContext, openDumpContext, readFacts } from "./context.ts";
 import { readRedis, redisFacts } from "./read.ts";
@@ -64,7 +64,9 @@ async function assertUnused(
   for (let shard = 0; shard < shards; shard++) {
     const key = keys.shard(shard) + SHARD_KEY.meta;
     const [owner, until] = textsOf(await link.send(key, ["HMGET", key, "owner", "until"]));
-    if (owner !== undefined && Number(until) > now) {
+    // A lease that lasts longer than any can is older than a step of the clock back: its owner is gone.
+    const left = Number(until) - now;
+    if (owner !== undefined && left > 0 && left <= MAX_TERM_MS) {
       throw refusal(
         `${name} is in use: ${owner} holds shard ${shard} until ` +
           `${new Date(Number(until)).toISOString()}. Stop it, or wait until then`,

@@ -9,6 +9,8 @@ import { defineScript } from "../script.ts";
 /** Most events in one entry, and the characters that fill it earlier: an entry is taken or claimed as a whole. */
 const MAX_IN_ENTRY = 32;
 const MAX_ENTRY_SIZE = 1 << 18;
+/** Taken entries of which a look asks whether they were taken before the clock went back, oldest first. */
+const MAX_AHEAD = 100;
 
 const COMMON = `
 local base = KEYS[1]
@@ -160,6 +162,13 @@ local function take(own, queued, entries, channel, worker, number, silence, look
   local function entries_left() return math.max(1, math.floor((wanted - taken) / ${MAX_IN_ENTRY})) end
 
   if looks == '1' then
+    -- What a worker took before the clock went back would not count as idle until the clock has caught up. Only for that, or
+    -- for what was taken in this very millisecond, does the server tell 0.
+    for _, pending in ipairs(in_group('XPENDING', queue, '${EVENT_GROUP}', '-', '+', ${MAX_AHEAD})) do
+      if pending[3] == 0 then
+        in_group('XCLAIM', queue, '${EVENT_GROUP}', pending[2], 0, pending[1], 'IDLE', 0, 'JUSTID')
+      end
+    end
     local from = '0-0'
     repeat
       local claimed = in_group('XAUTOCLAIM', queue, '${EVENT_GROUP}', worker, silence, from, 'COUNT', entries_left())
