@@ -80,6 +80,9 @@ export const MANIFEST_KEY = {
   order: "o:",
 } as const;
 
+/** The longest term of a lease, ms: what seems to hold for longer was taken before the clock of the server went back. */
+export const MAX_TERM_MS = 600_000;
+
 /** Names under `{events}`. */
 export const EVENT_KEY = {
   /** Stream; the fields of an entry are events: id and content, which is the attempts before it was put there, space, JSON. */

@@ -12,6 +12,7 @@ import {
   FEED_FIELD,
   MANIFEST_KEY,
   MARK_ROW,
+  MAX_TERM_MS,
   REMAINS_FIELD,
   SHARD_KEY,
 } from "./keys.ts";
@@ -21,9 +22,6 @@ import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
 
 /** A shard that has so few actors again is small: below the 128 members that Redis keeps in its compact form. */
 const SMALL_AGAIN = 96;
-
-/** The longest term of a lease, ms: what seems to hold for longer was taken before the clock of the server went back. */
-export const MAX_TERM_MS = 600_000;
 
 /** Lua: `now()` in milliseconds. */
 const NOW = `

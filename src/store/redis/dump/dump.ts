@@ -9,9 +9,9 @@ import {
   type StoreSource,
   type StoreTarget,
 } from "../../dump.ts";
-import { SHARD_KEY } from "../keys.ts";
+import { MAX_TERM_MS, SHARD_KEY } from "../keys.ts";
 import { textsOf } from "../replies.ts";
-import { MAX_TERM_MS, REPLICAS } from "../scripts.ts";
+import { REPLICAS } from "../scripts.ts";
 import { LAYOUT, UNFINISHED } from "../terms.ts";
 import { type DumpContext, openDumpContext, readFacts } from "./context.ts";
 import { readRedis, redisFacts } from "./read.ts";
