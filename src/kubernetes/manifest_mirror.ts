@@ -3,7 +3,9 @@
  * API server is away. Writing here never goes back in time: an object is put in only when its version is newer than the one
  * that is there, whoever writes. Manifests that were stored before the cluster was the source are left alone.
  */
+import { defined } from "../base/defined.ts";
 import type { JsonObject } from "../base/json.ts";
+import { nextTurn } from "../platform/clock.ts";
 import { decodeManifest } from "../spec/schema/decode_manifest.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
@@ -11,6 +13,8 @@ import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import type { ManifestStore, StoredManifest } from "../store/manifest_port.ts";
 import { type ClusterKind, type ClusterObject, isOlderVersion } from "./cluster_object.ts";
 
+/** Manifests that are read at once: others have their turn in between. */
+const PAGE = 500;
 /** How often a write is tried again when somebody else was faster. */
 const ATTEMPTS = 8;
 /** The version stands first in the text, so that it is found without reading all of it. */
@@ -87,16 +91,21 @@ export class ManifestMirror {
     keys: ReadonlySet<string>,
     version: string,
   ): Promise<number> {
-    const { items } = await this.#inner.list(ManifestKind[kind], {
-      ...(namespace !== undefined && { namespace }),
-      limit: 0,
-    });
     let strangers = 0;
-    for (const item of items) {
-      if (keys.has(`${item.namespace}/${item.name}`)) continue;
-      if (clusterVersion(item) === undefined) strangers++;
-      else await this.drop(kind, item.namespace, item.name, version);
-    }
+    let from: string | undefined;
+    do {
+      const page = await this.#inner.list(ManifestKind[kind], {
+        limit: PAGE,
+        ...defined({ namespace, continue: from }),
+      });
+      for (const item of page.items) {
+        if (keys.has(`${item.namespace}/${item.name}`)) continue;
+        if (clusterVersion(item) === undefined) strangers++;
+        else await this.drop(kind, item.namespace, item.name, version);
+      }
+      from = page.continue;
+      if (from !== undefined) await nextTurn();
+    } while (from !== undefined);
     return strangers;
   }
 }

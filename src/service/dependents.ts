@@ -1,10 +1,10 @@
 /** Deletes the workflows of cron workflows and workflows that were deleted. */
 import { hashText } from "../actors/actor_ids.ts";
 import { ownerOf } from "../actors/replicas/rendezvous.ts";
-import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
 import { ManifestKind } from "../spec/manifest.ts";
 import { cronLabel, ownedByLabel } from "../spec/naming.ts";
+import { manifestPages } from "../store/manifest_pages.ts";
 import type { ListPage } from "../store/port.ts";
 import {
   type DeletedOwner,
@@ -21,7 +21,7 @@ import { NOT_ARCHIVED } from "./workflows/reads.ts";
 import { metadataOf, ownersOf } from "./workflows/stored_workflow.ts";
 
 const KIND = ManifestKind.DeletedOwner;
-/** Workflows that are deleted at once, and notes that are read at once. */
+/** Workflows that are deleted at once. */
 const PAGE = 50;
 
 /** Deletes what belongs to noted owners until the signal aborts. All replicas do so; a repeat does no harm. */
@@ -48,11 +48,9 @@ async function deleteOnce(
   signal: AbortSignal,
 ): Promise<void> {
   const { manifests, membership } = deps.store;
-  let from: string | undefined;
-  do {
-    const page = await manifests.list(KIND, { limit: PAGE, ...defined({ continue: from }) });
-    const replicas = page.items.length === 0 ? [] : await membership.replicas();
-    for (const item of page.items) {
+  for await (const { items } of manifestPages(manifests, KIND)) {
+    const replicas = items.length === 0 ? [] : await membership.replicas();
+    for (const item of items) {
       const owner = parseDeletedOwner(item.text);
       if (owner === undefined) {
         await manifests.remove(KIND, item.namespace, item.name, item.version);
@@ -67,8 +65,8 @@ async function deleteOnce(
       if (deps.clock.now() < owner.at + NOTE_KEPT_MS || signal.aborted) continue;
       await manifests.remove(KIND, item.namespace, item.name, item.version);
     }
-    from = page.continue;
-  } while (from !== undefined && !signal.aborted);
+    if (signal.aborted) break;
+  }
 }
 
 /** Tells whether an owner is still there: somebody was faster with a change, or the deletion is under way. */

@@ -2,13 +2,13 @@
  * The subscriptions, as every replica knows them: read at its start, and followed by the store's feed. A commit looks at
  * them without a call to the store, so a replica may learn of a new one a moment later than whoever stored it.
  */
-import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { SubscriptionSet } from "../../events/subscription.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
 import { ManifestKind, type Subscription } from "../../spec/manifest.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
+import { manifestPages } from "../../store/manifest_pages.ts";
 import type { StoredManifest } from "../../store/manifest_port.ts";
 import { type Change, type Store, VersionTooOld } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
@@ -16,8 +16,6 @@ import type { Version } from "../../store/version.ts";
 const KIND = ManifestKind.Subscription;
 /** How often is looked for the first one. The feed costs something, so it is read only while there are some. */
 const LOOK_EVERY_MS = 1_000;
-/** Subscriptions that are read at once. */
-const PAGE = 500;
 /** So many beyond a limit count too: replicas may store one each at the same moment. */
 const SLACK = 50;
 
@@ -96,13 +94,8 @@ export class SubscriptionBook {
     const { store, limits } = this.#deps;
     const items: StoredManifest[] = [];
     let version: Version | undefined;
-    let from: string | undefined;
     const counts = new Map<string, number>();
-    do {
-      const page = await store.manifests.list(KIND, {
-        limit: PAGE,
-        ...defined({ continue: from }),
-      });
+    for await (const page of manifestPages(store.manifests, KIND)) {
       // What changes while pages are read is seen by whoever follows from here.
       version ??= page.version;
       for (const item of page.items) {
@@ -111,8 +104,8 @@ export class SubscriptionBook {
         // One more shows that there are too many.
         if (count <= limits.perNamespace + 1) items.push(item);
       }
-      from = page.continue;
-    } while (from !== undefined && items.length <= limits.all);
+      if (items.length > limits.all) break;
+    }
     const isSame = items.length === this.#known.size &&
       items.every((item) => this.#known.get(keyOf(item))?.stored.text === item.text);
     if (isSame) return version;

@@ -18,6 +18,7 @@ import {
   scheduleText,
 } from "../../events/cron.ts";
 import { mustStop } from "../../events/cron_conditions.ts";
+import { nextTurn } from "../../platform/clock.ts";
 import { skippedAnnotation, type SkipReason, withSkip } from "../../spec/cron_skips.ts";
 import {
   type CronWorkflow,
@@ -26,7 +27,7 @@ import {
   type Workflow,
 } from "../../spec/manifest.ts";
 import { apiVersionOf, cronLabel } from "../../spec/naming.ts";
-import type { IndexEntry } from "../../store/port.ts";
+import type { IndexEntry, ListPage } from "../../store/port.ts";
 import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { readManifest } from "../manifests/reads.ts";
@@ -40,6 +41,8 @@ import { ownersOf } from "../workflows/stored_workflow.ts";
 const KIND = ManifestKind.CronWorkflow;
 /** Longer than the time in which a due time may be looked at again. */
 const KEY_TTL_MS = 3_600_000;
+/** Workflows of a cron workflow that are read at once. */
+const CHILDREN_PAGE = 500;
 
 /**
  * Runs a cron workflow at a due time.
@@ -258,19 +261,36 @@ async function findCron(
     undefinedWhenNotFound,
   );
   if (cron === undefined) return undefined;
-  const { items } = await (deps.history?.live ?? deps.store).query.list({
-    kind: "wf",
-    namespace,
-    labels: [{ key: cronLabel(deps.settings.naming), operator: "=", values: [name] }, NOT_ARCHIVED],
-    limit: 0,
-    parts: ["h"],
-  });
-  const { uid } = cron.metadata;
-  const children = items.filter(({ parts }) =>
-    ownersOf(parts["h"]).some((owner) => owner.controller === true && owner.uid === uid)
-  );
-  const inPlace = { ...cron, metadata: { ...cron.metadata, name, namespace } };
-  return { cron: inPlace, children: children.map(({ index }) => index) };
+  const children = await childrenOf(deps, namespace, name, cron.metadata.uid);
+  return { cron: { ...cron, metadata: { ...cron.metadata, name, namespace } }, children };
+}
+
+/** Those that are kept may be many, so their headers are read page by page. */
+async function childrenOf(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  uid: string | undefined,
+): Promise<IndexEntry[]> {
+  const { query } = deps.history?.live ?? deps.store;
+  const key = cronLabel(deps.settings.naming);
+  const labels = [{ key, operator: "=" as const, values: [name] }, NOT_ARCHIVED];
+  const children: IndexEntry[] = [];
+  let from: string | undefined;
+  do {
+    const page: ListPage = await query.list({
+      ...{ kind: "wf", namespace, labels, limit: CHILDREN_PAGE, parts: ["h"] },
+      ...defined({ continue: from }),
+    });
+    for (const { index, parts } of page.items) {
+      const owners = ownersOf(parts["h"]);
+      const isOwn = owners.some((owner) => owner.controller === true && owner.uid === uid);
+      if (isOwn) children.push(index);
+    }
+    from = page.continue;
+    if (from !== undefined) await nextTurn();
+  } while (from !== undefined);
+  return children;
 }
 
 async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {

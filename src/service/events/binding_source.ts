@@ -8,9 +8,11 @@ import { errorText } from "../../base/error_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { Logger } from "../../platform/log.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import { ManifestKind, type WorkflowEventBinding } from "../../spec/manifest.ts";
 import { validateEventBinding } from "../../spec/validation/event_binding.ts";
+import { manifestPages } from "../../store/manifest_pages.ts";
 import type { ManifestStore, StoredManifest } from "../../store/manifest_port.ts";
 import type { QueuedEvent } from "../../store/event_port.ts";
 import type { Version } from "../../store/version.ts";
@@ -75,18 +77,19 @@ export class BindingSource {
     namespace: string,
     manifests: Version | undefined,
   ): Promise<readonly EventBinding[]> {
-    const { items } = await this.#manifests.list(ManifestKind.WorkflowEventBinding, {
-      namespace,
-      limit: 0,
-    });
     const before = this.#lists.get(namespace)?.known;
-    const known = new Map(items.map((stored): [string, Known] => {
-      const same = before?.get(stored.name);
-      return [
-        stored.name,
-        same?.version === stored.version ? same : this.#read(namespace, stored),
-      ];
-    }));
+    const known = new Map<string, Known>();
+    const kind = ManifestKind.WorkflowEventBinding;
+    // To check a new one takes up to some milliseconds.
+    const turns = new Turns();
+    for await (const { items } of manifestPages(this.#manifests, kind, { namespace })) {
+      for (const stored of items) {
+        const same = before?.get(stored.name);
+        const isSame = same?.version === stored.version;
+        if (turns.isOver) await turns.pause();
+        known.set(stored.name, isSame ? same : this.#read(namespace, stored));
+      }
+    }
     const bindings = [...known.values()].map(({ binding }) => binding);
     this.#lists.set(namespace, { manifests, known, bindings });
     return bindings;

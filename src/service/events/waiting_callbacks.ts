@@ -14,6 +14,7 @@ import { Pause } from "../../platform/clock.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
 import { type Change, VersionTooOld } from "../../store/port.ts";
 import type { Delivery } from "../../store/event_port.ts";
+import { manifestPages } from "../../store/manifest_pages.ts";
 import { eventCaller } from "./caller.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
@@ -116,21 +117,24 @@ function isOfInterest({ id, put }: Change): boolean {
 /** Tries all callbacks that wait. @returns false when nothing waits */
 async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
   const { store, log } = deps;
-  const { items } = await store.manifests.list(KIND, { limit: 0 });
-  if (items.length === 0) return false;
-  const replicas = await store.membership.replicas();
-  for (const { namespace, name, text } of items) {
-    const waiting = parseWaiting(text);
-    if (waiting === undefined) {
-      log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
-      await store.manifests.remove(KIND, namespace, name);
-      continue;
+  let isAny = false;
+  for await (const { items } of manifestPages(store.manifests, KIND)) {
+    if (items.length === 0) break;
+    isAny = true;
+    const replicas = await store.membership.replicas();
+    for (const { namespace, name, text } of items) {
+      const waiting = parseWaiting(text);
+      if (waiting === undefined) {
+        log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
+        await store.manifests.remove(KIND, namespace, name);
+        continue;
+      }
+      const owner = ownerOf(hashText(waiting.event), replicas);
+      if (owner !== undefined && owner !== replica) continue;
+      await tryOne(deps, namespace, name, waiting);
     }
-    const owner = ownerOf(hashText(waiting.event), replicas);
-    if (owner !== undefined && owner !== replica) continue;
-    await tryOne(deps, namespace, name, waiting);
   }
-  return true;
+  return isAny;
 }
 
 async function tryOne(
