@@ -6,7 +6,7 @@ import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
 import { Turns } from "../platform/turns.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
-import { decode } from "../spec/schema/decode.ts";
+import { decodeText } from "../spec/schema/decode.ts";
 import type { StructSchema } from "../spec/schema/schema.ts";
 import type { BodyLedger, BodySender, HeldBytes } from "./body_ledger.ts";
 import { unknownMembers } from "./unknown_members.ts";
@@ -217,7 +217,7 @@ export function decodeBody(
   const read = () => readFirstJson(text, maxMembers);
   const fit = (value: Json | undefined) => {
     if (schema === "json") return value;
-    return decode(withExactItems(value ?? {}, text), schema, unknownMembers(value));
+    return decodeText(withExactItems(value ?? {}, text), text, schema, unknownMembers(value));
   };
   return text.length > MEDIUM_TEXT ? inTurns(read, fit, text.length) : fit(read());
 }

@@ -1,13 +1,21 @@
 /**
- * Items of loops keep the digits of their integers. A number holds integers exactly only up to 2^53, and the reference those of
- * 64 bits; one that would lose digits becomes a text, which a tag writes in the same way.
+ * Numbers of a text that a value does not show. Items of loops keep the digits of their integers: a number holds integers exactly
+ * only up to 2^53, and the reference those of 64 bits; one that would lose digits becomes a text, which a tag writes in the same
+ * way. And whole numbers that are written like others, such as `1e1` or `1.0`, are told apart: the reference takes none for an
+ * integer.
  */
 import { isJsonObject } from "../base/json.ts";
+import { WrittenNumber } from "./written_number.ts";
 
 const LOOP = "withItems";
 
 /** A whole number that may be beyond 2^53, of no more digits than 64 bits have. */
 const LONG = /(?<![\d.eE+-])-?\d{16,19}(?![\d.eE])/g;
+/** The same, or a number with a fraction or an exponent. */
+const LONG_OR_WRITTEN =
+  /(?<![\d.eE+-])-?(?:\d+(?:\.\d+)?[eE][+-]?\d+|\d+\.\d+|\d{16,19}(?![\d.eE]))/g;
+/** A number with a fraction or an exponent, where a value may stand. In a text this may mean nothing. */
+const WRITTEN = /[:[,]\s*-?\d+(?:\.\d|[eE])/;
 /** No number has so many digits, and reading them exactly takes long. */
 const TOO_LONG = /\d{400}/;
 
@@ -24,8 +32,22 @@ export function mayLoseDigits(text: string): boolean {
  * @param value as `JSON.parse` gives it
  */
 export function withExactItems<T>(value: T, text: string): T {
-  if (!mayLoseDigits(text) || text.includes(MARK)) return value;
-  const marked = markLongIntegers(text);
+  return mayLoseDigits(text) ? withMarked(value, text, LONG) : value;
+}
+
+/**
+ * The value of the text of a body: as `withExactItems`, and with a `WrittenNumber` for each whole number outside of items that is
+ * not written as one.
+ */
+export function withWrittenNumbers<T>(value: T, text: string): T {
+  return WRITTEN.test(text) && !TOO_LONG.test(text)
+    ? withMarked(value, text, LONG_OR_WRITTEN)
+    : withExactItems(value, text);
+}
+
+function withMarked<T>(value: T, text: string, numbers: RegExp): T {
+  if (text.includes(MARK)) return value;
+  const marked = markNumbers(text, numbers);
   if (marked === text) return value;
   try {
     return settleIntegers(JSON.parse(marked));
@@ -35,22 +57,22 @@ export function withExactItems<T>(value: T, text: string): T {
   }
 }
 
-/** Puts long integers into quotes, behind a mark. A reviver would be asked for every member, and take a second for a million. */
-function markLongIntegers(text: string): string {
+/** Puts numbers into quotes, behind a mark. A reviver would be asked for every member, and take a second for a million. */
+function markNumbers(text: string, numbers: RegExp): string {
   const pieces: string[] = [];
   let from = 0;
   // The next string, and where the one before it ended.
   let open = text.indexOf('"');
   let outside = 0;
-  LONG.lastIndex = 0;
-  for (let found = LONG.exec(text); found !== null; found = LONG.exec(text)) {
+  numbers.lastIndex = 0;
+  for (let found = numbers.exec(text); found !== null; found = numbers.exec(text)) {
     const { index, 0: digits } = found;
     while (open >= 0 && open < index) {
       outside = endOfString(text, open);
       open = text.indexOf('"', outside);
     }
     if (outside > index) {
-      LONG.lastIndex = outside;
+      numbers.lastIndex = outside;
       continue;
     }
     pieces.push(text.slice(from, index), '"', MARK, digits, '"');
@@ -77,7 +99,7 @@ export function settleIntegers<T>(value: T): T {
 function settled(value: unknown, isItem: boolean): unknown {
   if (typeof value === "bigint") return settledInteger(String(value), isItem);
   if (typeof value === "string") {
-    return value.startsWith(MARK) ? settledInteger(value.slice(MARK.length), isItem) : value;
+    return value.startsWith(MARK) ? settledNumber(value.slice(MARK.length), isItem) : value;
   }
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) value[at] = settled(value[at], isItem);
@@ -89,6 +111,12 @@ function settled(value: unknown, isItem: boolean): unknown {
     }
   }
   return value;
+}
+
+function settledNumber(text: string, isItem: boolean): unknown {
+  if (!/[.eE]/.test(text)) return settledInteger(text, isItem);
+  const number = Number(text);
+  return isItem || !Number.isInteger(number) ? number : new WrittenNumber(number, text);
 }
 
 function settledInteger(digits: string, isItem: boolean): number | string {

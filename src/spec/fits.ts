@@ -3,7 +3,7 @@
  * not know: a newer program may have written them.
  */
 import { isJsonObject } from "../base/json.ts";
-import { INT_LIMITS } from "./schema/decode.ts";
+import { INT_LIMITS } from "./schema/whole_numbers.ts";
 import { TIME } from "./schema/encoded_text.ts";
 import type { Field, ScalarSchema, Schema, StructSchema } from "./schema/schema.ts";
 

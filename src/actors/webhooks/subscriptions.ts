@@ -93,11 +93,11 @@ export class SubscriptionBook {
   async #load(): Promise<Version> {
     const { store, limits } = this.#deps;
     const items: StoredManifest[] = [];
-    let version: Version | undefined;
+    let version: Version = "";
     const counts = new Map<string, number>();
     for await (const page of manifestPages(store.manifests, KIND)) {
       // What changes while pages are read is seen by whoever follows from here.
-      version ??= page.version;
+      if (version === "") version = page.version;
       for (const item of page.items) {
         const count = (counts.get(item.namespace) ?? 0) + 1;
         counts.set(item.namespace, count);

@@ -9,8 +9,12 @@ import { SharedValues } from "../../base/shared_json.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { Fault } from "../../expr/values/error.ts";
 import { canonicalQuantity, quantityProblem } from "../quantity.ts";
+import { withWrittenNumbers } from "../exact_items.ts";
+import { WrittenNumber } from "../written_number.ts";
 import { readBytes, readTime } from "./encoded_text.ts";
 import { emptyOf, inOrder, isComplete } from "./missing.ts";
+import { unknownMember } from "./unknown_member.ts";
+import { decimalText, typeName, unfitInt, WHOLE } from "./whole_numbers.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
 
 /** Place inside a document: member names and list positions. */
@@ -44,13 +48,6 @@ export interface DecodeOptions {
   onUnknown?: (field: UnknownField) => void;
 }
 
-/** Smallest and largest number of each kind. */
-export const INT_LIMITS = {
-  int32: [-(2 ** 31), 2 ** 31 - 1],
-  int64: [-(2 ** 63), 2 ** 63],
-  uint64: [0, 2 ** 64],
-} as const;
-
 /** Longest text of a quantity: the cost of its digits grows with the square of their number. */
 const MAX_QUANTITY = 256;
 
@@ -64,10 +61,29 @@ export function decode(value: unknown, schema: Schema, options = NO_OPTIONS): Js
   return new Decoder(options).decodeWhole(value, schema) ?? emptyOf(schema);
 }
 
+/**
+ * The same for the value of a JSON text, in which whole numbers must be written as such where only they may stand.
+ * @throws {DecodeError}
+ */
+export function decodeText(
+  value: Json,
+  text: string,
+  schema: Schema,
+  options = NO_OPTIONS,
+): Json {
+  const decoder = new Decoder(options);
+  const decoded = decoder.decodeWhole(value, schema) ?? emptyOf(schema);
+  // Most bodies have no such place, and their text need not be searched.
+  const written = decoder.hasWhole ? withWrittenNumbers(value, text) : value;
+  return written === value ? decoded : decode(written, schema, options);
+}
+
 const NO_OPTIONS: DecodeOptions = {};
 
 // Values decoded earlier, by their JSON text.
 const sharedValues = new WeakMap<Schema, SharedValues<Json | undefined>>();
+/** Those of them with a member that takes whole numbers only. */
+const withWhole = new WeakSet<object>();
 
 class Decoder {
   readonly #onUnknown: ((field: UnknownField) => void) | undefined;
@@ -79,6 +95,9 @@ class Decoder {
   #struct: string | undefined;
   /** Number of step groups around the place. Inside one, errors name the struct of the outermost. */
   #stepDepth = 0;
+
+  /** There is a member that takes whole numbers only. */
+  hasWhole = false;
 
   constructor(options: DecodeOptions) {
     this.#onUnknown = options.onUnknown;
@@ -105,6 +124,9 @@ class Decoder {
   /** @returns undefined if the value is null, or does not fit */
   decode(value: unknown, schema: Schema): Json | undefined {
     if (value === null || value === undefined) return undefined;
+    if (value instanceof WrittenNumber && !WHOLE.has(schema.kind)) {
+      return this.decode(value.number, schema);
+    }
     switch (schema.kind) {
       case "struct":
         return this.#decodeStruct(value, schema);
@@ -178,14 +200,21 @@ class Decoder {
     let known = sharedValues.get(schema);
     if (known === undefined) sharedValues.set(schema, known = new SharedValues());
     const before = this.#misfit;
+    const hadWhole = this.hasWhole;
     this.#misfit = undefined;
+    this.hasWhole = false;
     try {
-      return known.of(JSON.stringify(value), () => this.decodeWhole(value, schema));
+      const shared = known.of(JSON.stringify(value), () => this.decodeWhole(value, schema));
+      if (typeof shared !== "object" || shared === null) return shared;
+      if (this.hasWhole) withWhole.add(shared);
+      else this.hasWhole = withWhole.has(shared);
+      return shared;
     } catch (error) {
       if (error !== this.#misfit) throw error;
       return undefined;
     } finally {
       this.#misfit = before ?? this.#misfit;
+      this.hasWhole ||= hadWhole;
     }
   }
 
@@ -246,6 +275,7 @@ class Decoder {
       case "int32":
       case "int64":
       case "uint64": {
+        this.hasWhole = true;
         const found = unfitInt(value, schema.kind);
         return found === undefined ? value as number : this.#misfits(value, schema.goType, found);
       }
@@ -256,6 +286,7 @@ class Decoder {
         if (Number.isFinite(value)) return decimalText(value as number);
         throw this.#mismatch(value, schema.goType);
       case "intOrString": {
+        this.hasWhole = true;
         const found = typeof value === "string" ? undefined : unfitInt(value, "int32");
         if (found === undefined) return value as string | number;
         throw this.#mismatch(value, schema.goType, [], found);
@@ -340,18 +371,6 @@ class Decoder {
   }
 }
 
-/** Longest part of a name that an error shows. */
-const SHOWN_NAME = 64;
-
-function unknownMember(key: string, schema: StructSchema): string {
-  const known = [...schema.fields().keys()];
-  const meant = nearestName(key, known);
-  const shown = key.length > SHOWN_NAME ? `${key.slice(0, SHOWN_NAME)}…` : key;
-  return `unknown field ${JSON.stringify(shown)}: ` +
-    (meant === undefined ? "" : `did you mean ${JSON.stringify(meant)}? `) +
-    `the fields here are ${known.join(", ")}`;
-}
-
 /** The path as people write it: `spec.templates[0].name`. */
 export function pathText(path: Path): string {
   return path.map((part, index) =>
@@ -359,31 +378,8 @@ export function pathText(path: Path): string {
   ).join("");
 }
 
-/** @returns what was found instead of a whole number within the limits */
-function unfitInt(value: unknown, kind: keyof typeof INT_LIMITS): string | undefined {
-  if (typeof value !== "number") return typeName(value);
-  const [least, most] = INT_LIMITS[kind];
-  if (Number.isInteger(value) && value >= least && value <= most) return undefined;
-  return `number ${decimalText(value)}`;
-}
-
-function typeName(value: unknown): string {
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "boolean") return "bool";
-  return typeof value;
-}
-
-/** A number as plain decimal digits, never with an exponent. */
-function decimalText(value: number): string {
-  const [, sign = "", whole = "", fraction = "", exponent] =
-    /^(-?)(\d+)(?:\.(\d+))?e([-+]\d+)$/.exec(String(value)) ?? [];
-  if (exponent === undefined) return String(value);
-  const digits = whole + fraction;
-  const point = whole.length + Number(exponent);
-  return sign + (point <= 0 ? `0.${"0".repeat(-point)}${digits}` : digits.padEnd(point, "0"));
-}
-
 function copyJson(value: unknown): Json {
+  if (value instanceof WrittenNumber) return value.number;
   if (Array.isArray(value)) return value.map(copyJson);
   if (isJsonObject(value)) {
     const copy: JsonObject = {};
