@@ -21,6 +21,7 @@ import { NOT_ARCHIVED } from "./workflows/reads.ts";
 import { metadataOf, ownersOf } from "./workflows/stored_workflow.ts";
 
 const KIND = ManifestKind.DeletedOwner;
+const LATER = "workflows of deleted owners are not deleted yet";
 /** Workflows that are deleted at once. */
 const PAGE = 50;
 
@@ -35,7 +36,7 @@ export async function deleteOwned(
     try {
       await deleteOnce(deps, deletedOwners, replica, signal);
     } catch (error) {
-      deps.log.warn({ err: error }, "workflows of deleted owners are not deleted yet");
+      deps.log.warn({ err: error }, LATER);
     }
     await deletedOwners.rest(signal);
   }
@@ -59,8 +60,15 @@ async function deleteOnce(
       const isMine = deletedOwners.isOwn(owner) ||
         ownerOf(hashText(owner.uid), replicas) === replica;
       if (!isMine || signal.aborted) continue;
-      if (!owner.orphans && !await isStored(deps, owner)) {
-        await deleteDependents(deps, owner, signal);
+      try {
+        if (!owner.orphans && !await isStored(deps, owner)) {
+          await deleteDependents(deps, owner, signal);
+        }
+      } catch (error) {
+        // Its note stays, so it is tried again; the others go on.
+        const { namespace, name } = owner;
+        deps.log.warn({ namespace, owner: name, err: error }, LATER);
+        continue;
       }
       if (deps.clock.now() < owner.at + NOTE_KEPT_MS || signal.aborted) continue;
       await manifests.remove(KIND, item.namespace, item.name, item.version);

@@ -131,7 +131,12 @@ async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
       }
       const owner = ownerOf(hashText(waiting.event), replicas);
       if (owner !== undefined && owner !== replica) continue;
-      await tryOne(deps, namespace, name, waiting);
+      try {
+        await tryOne(deps, namespace, name, waiting);
+      } catch (error) {
+        // It is tried again; the others go on.
+        log.warn({ namespace, name, err: error }, "a waiting callback could not be tried");
+      }
     }
   }
   return isAny;

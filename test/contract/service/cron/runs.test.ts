@@ -304,6 +304,31 @@ test("another replica deletes what a crash has left", async () => {
   expect(await made()).toEqual([]);
 });
 
+test("an owner whose workflows cannot be deleted holds up no other, and is tried again", async () => {
+  stop.abort();
+  const deletedOwners = new DeletedOwners(deployment.store, deployment.clock);
+  for (const name of ["bad", "good"]) {
+    const owner = { kind: "Workflow", name, uid: `uid-${name}` } as const;
+    await submitByHand(`of-${name}`, {
+      ownerReferences: [{ apiVersion: "argoproj.io/v1alpha1", ...owner }],
+    });
+    await deletedOwners.note({ ...owner, namespace: "default", orphans: false });
+  }
+  let fails = true;
+  const execute: Host["execute"] = (namespace, name, ...rest) =>
+    fails && name === "of-bad"
+      ? Promise.reject(new TypeError("a defect"))
+      : host.execute(namespace, name, ...rest);
+  const next = new AbortController();
+  void deleteOwned({ ...deps, deletedOwners, host: { execute } as Host }, "a", next.signal);
+  await pass(1);
+  expect(await made()).toEqual(["of-bad"]);
+  fails = false;
+  await pass(31);
+  expect(await made()).toEqual([]);
+  next.abort();
+});
+
 test("a deletion that was noted and did not happen deletes nothing", async () => {
   await create({});
   await pass(65);

@@ -479,6 +479,29 @@ describe("callbacks", () => {
     expect(items).toEqual([]);
   });
 
+  test("one that fails in an unforeseen way holds up no other", async () => {
+    const broken = {
+      request: { workflow: 7 },
+      sender: {},
+      expiresAt: 4e12,
+      event: "0",
+      binding: "b",
+    };
+    await deps.store.manifests.put({
+      ...{ kind: ManifestKind.WaitingCallback, namespace: NAMESPACE, name: "0.b.x", labels: {} },
+      text: JSON.stringify(broken),
+    }, undefined);
+    await bind("back", waiting());
+    void runWaitingCallbacks(deps, "a", stop.signal);
+    await ended(dispatchEvent(deps, bindings, await taken({ job: "7" })));
+    await submitJob();
+    await resume("displayName=first");
+    await until(async () => {
+      await deployment.clock.advance(1_000);
+      return await phaseOf("hold") === "Succeeded";
+    });
+  });
+
   test("one whose time is over is told as an error", async () => {
     await bind("back", waiting({ waitFor: "30s" }));
     void runWaitingCallbacks(deps, "a", stop.signal);
