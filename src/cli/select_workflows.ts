@@ -106,6 +106,7 @@ export async function filteredWorkflows(
     "listOptions.fieldSelector": filters.fieldSelector,
     "listOptions.limit": filters.chunkSize || filters.queryChunkSize || undefined,
     fields,
+    waits: fields?.includes("status.waitsSince") || undefined,
   };
   const items: Workflow[] = [];
   let next: string | undefined;

@@ -20,9 +20,15 @@ const TABLE_FIELDS = [
   "metadata",
   "items.metadata",
   "items.spec",
-  ...["phase", "message", "finishedAt", "startedAt", "estimatedDuration", "progress"].map(
-    (one) => `items.status.${one}`,
-  ),
+  ...[
+    "phase",
+    "message",
+    "finishedAt",
+    "startedAt",
+    "estimatedDuration",
+    "progress",
+    "waitsSince",
+  ].map((one) => `items.status.${one}`),
 ].join(",");
 const NAME_FIELDS =
   "metadata,items.metadata.name,items.metadata.creationTimestamp,items.status.finishedAt";

@@ -9,9 +9,10 @@ import { resourcesText, treeLines, type TreeOptions } from "./tree.ts";
 function statusText(workflow: Workflow): string {
   const phase = workflow.status?.phase || "Pending";
   if (phase !== "Running") return phase;
-  const waits = Object.values(workflow.status?.nodes ?? {}).some((node) =>
-    node.type === "Suspend" && node.phase === "Running"
-  );
+  const { nodes = {}, waitsSince } = workflow.status ?? {};
+  // A list comes without nodes, and with this instead.
+  const waits = waitsSince !== undefined ||
+    Object.values(nodes).some((node) => node.type === "Suspend" && node.phase === "Running");
   return workflow.spec.suspend === true || waits ? "Running (Suspended)" : phase;
 }
 

@@ -736,7 +736,7 @@ export interface Operations {
   WorkflowService_ListWorkflows: {
     kind: "unary";
     params: { namespace: string };
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "parameter"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "parameter"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined; "waits"?: boolean | undefined };
     body: undefined;
     answer: List<Workflow>;
   };
@@ -848,7 +848,7 @@ export interface Operations {
   WorkflowService_WatchWorkflows: {
     kind: "stream";
     params: { namespace: string };
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "fields"?: string | undefined; "waiting"?: boolean | undefined; "exactTimes"?: boolean | undefined; "waits"?: boolean | undefined };
     body: undefined;
     answer: Change<Workflow>;
   };

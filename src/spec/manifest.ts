@@ -498,6 +498,8 @@ export interface WorkflowStatus {
   taskResultsCompletionStatus?: Record<string, boolean>;
   compressedNodes?: string;
   offloadNodeStatusVersion?: string;
+  /** Since when a suspend step waits; only in lists and watches that ask for it. */
+  waitsSince?: string;
 }
 
 interface TypeMeta {

@@ -210,6 +210,9 @@ spec:
   test("resume and stop name the steps, retry what its options made of it", async () => {
     await writeFile(join(folder, "waits.txt"), WAITS);
     await sluice("submit", "waits.txt");
+    await expect.poll(async () => (await sluice("list")).out, { timeout: 30_000 }).toMatch(
+      /^waits +Running \(Suspended\) /m,
+    );
     const selected = (name: string) => ["--node-field-selector", `displayName=${name}`];
     expect(await sluice("resume", "waits", ...selected("one"))).toMatchObject({
       out: "workflow waits resumed\n",

@@ -3,6 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { escapeMarkup, writeJson } from "../../base/json_text.ts";
 import { watchEvents } from "../../service/events/stream/open_stream.ts";
 import type { Excerpt } from "../../service/workflows/change.ts";
+import { withWait } from "../../service/workflows/waits.ts";
 import { type WatchEvent, watchWorkflows } from "../../service/workflows/watch.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { parseProjection, project, projectionBelow } from "../projection.ts";
@@ -23,13 +24,19 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
     operation: "WorkflowService_WatchWorkflows",
     tag,
     summary: "Watch workflows: what exists first, then every change",
-    query: { ...LIST_OPTIONS, fields: "string", waiting: "bool", exactTimes: "bool" },
+    query: {
+      ...LIST_OPTIONS,
+      fields: "string",
+      waiting: "bool",
+      exactTimes: "bool",
+      waits: "bool",
+    },
     answer: { type: "change", schema: kindSchema("Workflow") },
     open: async (call) => {
-      const { fields, waiting, exactTimes } = call.query;
+      const { fields, waiting, exactTimes = false, waits = false } = call.query;
       const request = { ...watchRequest(call), ...defined({ waiting, exactTimes }) };
       const events = await watchWorkflows(call.service, call.caller, request, call.signal);
-      const frameOf = frameWriter(fields, exactTimes === true);
+      const frameOf = frameWriter(fields, { exactTimes, waits });
       return mapStream(events, (some) => some.map(frameOf));
     },
   }),
@@ -47,14 +54,17 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
 /** Makes the frames of a watch. With `fields`, the same frame is made and encoded once for all watchers. */
 function frameWriter(
   fields: string | undefined,
-  exactTimes: boolean,
+  { exactTimes, waits }: { exactTimes: boolean; waits: boolean },
 ): (event: WatchEvent) => FrameText {
   const projection = parseProjection(fields);
-  const form = exactTimes ? "exact" : "";
+  const form = `${exactTimes ? "exact" : ""} ${waits ? "waits" : ""}`;
+  const shown = (workflow: Workflow, since: number | undefined) =>
+    waits ? withWait(workflow, since) : workflow;
   if (projection === undefined) {
-    const write = (workflow: Workflow) => escapeMarkup(workflowText(workflow));
+    const write = (workflow: Workflow, since?: number) =>
+      escapeMarkup(workflowText(shown(workflow, since)));
     return (event) => {
-      const object = exactTimes
+      const object = exactTimes || waits
         ? event.excerptOf({ key: form, isWithoutNodes: false, exactTimes, write })
         : event.textOf(write);
       return new FrameText(`{"result":{"type":"${event.type}","object":${object}}}`);
@@ -66,8 +76,8 @@ function frameWriter(
     key: `${form} ${type} ${fields}`,
     isWithoutNodes,
     exactTimes,
-    write(workflow) {
-      const frame = { result: { type, object: workflowWire(workflow, below) } };
+    write(workflow, since) {
+      const frame = { result: { type, object: workflowWire(shown(workflow, since), below) } };
       return new FrameText(writeJson(project(frame, projection)));
     },
   });

@@ -87,16 +87,17 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
       parameter: "string",
       waiting: "bool",
       exactTimes: "bool",
+      waits: "bool",
     },
     answer: { type: "list", schema: WORKFLOW },
     run: async (call) => {
       const { fields, nameFilter, createdAfter, finishedBefore, parameter } = call.query;
-      const { waiting, exactTimes } = call.query;
+      const { waiting, exactTimes, waits } = call.query;
       const projection = parseProjection(fields);
       const page = await listWorkflows(call.service, call.caller, {
         ...listRequest(call),
         ...defined({ nameFilter, createdAfter, finishedBefore, parameter }),
-        ...defined({ waiting, exactTimes }),
+        ...defined({ waiting, exactTimes, waits }),
         withoutNodes: !keepsPath(projection, "items", "status", "nodes"),
       });
       warnOfArchive(call, page);

@@ -25,8 +25,11 @@ export interface Excerpt<Form> {
   isWithoutNodes: boolean;
   /** Starts and ends are shown in milliseconds. Only for changes that keep their source. */
   exactTimes: boolean;
-  /** What is shown; the workflow is not to be changed. */
-  write(workflow: Workflow): Form;
+  /**
+   * What is shown; the workflow is not to be changed.
+   * @param waitsSince since when a step waits, epoch ms; undefined: none waits
+   */
+  write(workflow: Workflow, waitsSince: number | undefined): Form;
 }
 
 /** Parts of a workflow as watchers see it. A very large one has no nodes, because watchers get it again with every change. */
@@ -51,8 +54,8 @@ export class WorkflowChange {
   readonly version: Version;
   readonly namespace: string;
   readonly name: string;
-  /** A step waits after the change (before it for DELETED). */
-  readonly isWaiting: boolean;
+  /** Since when a step waits after the change (before it for DELETED), epoch ms; undefined: none waits. */
+  readonly waitsSince: number | undefined;
   /** Characters that it holds, roughly. */
   readonly size: number;
   readonly #keepsSource: boolean;
@@ -84,7 +87,7 @@ export class WorkflowChange {
     this.#keepsSource = options.keepsSource === true;
     // The text of the whole object may come beside the parts.
     this.size = (parts === stored.parts ? size : sizeOfParts(parts)) * (this.#keepsSource ? 2 : 1);
-    this.isWaiting = change.index?.waitsSince !== undefined;
+    this.waitsSince = change.index?.waitsSince;
     this.#change = change;
     this.#stored = parts === stored.parts ? stored : { ...stored, parts };
     this.#onUnreadable = options.onUnreadable;
@@ -140,7 +143,7 @@ export class WorkflowChange {
       : isExact
       ? changedWorkflow(...this.#source(isExact))
       : this.workflow;
-    const made = write(workflow);
+    const made = write(workflow, this.waitsSince);
     excerpts.set(key, made);
     return made;
   }
@@ -148,6 +151,11 @@ export class WorkflowChange {
   /** It can still be shown in every form. */
   get hasSource(): boolean {
     return this.#stored !== undefined;
+  }
+
+  /** A step waits after the change (before it for DELETED). */
+  get isWaiting(): boolean {
+    return this.waitsSince !== undefined;
   }
 
   /** A step waited before the change. */

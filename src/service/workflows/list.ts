@@ -16,6 +16,7 @@ import type { ServiceDeps } from "../deps.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { cursorAfter, listOf, listOfName, pageFrom } from "./pages.ts";
 import { workflowSteps } from "./stored_workflow.ts";
+import { withWait } from "./waits.ts";
 
 export interface WorkflowListRequest {
   /** "" lists all namespaces. */
@@ -36,6 +37,8 @@ export interface WorkflowListRequest {
   withoutNodes?: boolean;
   /** Starts and ends are shown in milliseconds. */
   exactTimes?: boolean;
+  /** It is shown since when a step waits. */
+  waits?: boolean;
 }
 
 export interface WorkflowPage {
@@ -74,7 +77,7 @@ export async function listWorkflows(
   const { limit } = query;
   const from = parseContinueToken(request.continue);
   await requireWorkflowList(caller, query.namespace ?? "");
-  if (request.waiting === true) deps.olderWaits?.begin();
+  if (request.waiting === true || request.waits === true) deps.olderWaits?.begin();
   const isWanted = parameterFilter(request.parameter ?? "");
   const parameter = indexedParameter(deps, request.parameter ?? "");
   if (parameter !== undefined) query.parameter = parameter;
@@ -86,7 +89,7 @@ export async function listWorkflows(
   let page = await deps.workflows.page(() => pageFrom(list, from, first), sizeOfPage);
   const { version } = page;
   let { isWithoutArchive } = page;
-  const how: Shown = { query, isWanted, exactTimes: request.exactTimes };
+  const how: Shown = { query, isWanted, exactTimes: request.exactTimes, waits: request.waits };
   const items = await shownItems(deps, page, how);
   for (
     let read = query.limit;
@@ -128,6 +131,7 @@ interface Shown {
   query: ListQuery;
   isWanted: ((workflow: Workflow) => boolean) | undefined;
   exactTimes: boolean | undefined;
+  waits: boolean | undefined;
 }
 
 /** Items as a list shows them: steps that wait come in the order of the store. */
@@ -145,7 +149,7 @@ interface ShownItem {
 async function shownItems(
   deps: ServiceDeps,
   page: ListPage,
-  { query, isWanted, exactTimes }: Shown,
+  { query, isWanted, exactTimes, waits }: Shown,
 ): Promise<ShownItem[]> {
   const items: ShownItem[] = [];
   const turns = new Turns();
@@ -155,7 +159,11 @@ async function shownItems(
     const workflow = await turns.run(workflowSteps(item, known));
     if (isWanted?.(workflow) !== false) {
       items.push({
-        workflow: isArchivedActor(item.id) ? reducedWorkflow(workflow) : workflow,
+        workflow: isArchivedActor(item.id)
+          ? reducedWorkflow(workflow)
+          : waits === true
+          ? withWait(workflow, item.index.waitsSince)
+          : workflow,
         next: cursorAfter(item, query),
       });
     }

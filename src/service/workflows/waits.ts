@@ -1,6 +1,8 @@
-/** Whether a step of a workflow waited before a change of it. */
+/** Whether a step of a workflow waits, or waited before a change of it. */
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
+import { rfc3339WithMs } from "../../engine/scope/time_text.ts";
+import type { Workflow } from "../../spec/manifest.ts";
 import { type Change, NODE_PART_PREFIX } from "../../store/port.ts";
 
 /** Since when the step waits that a part holds; undefined when it holds none that waits. */
@@ -28,4 +30,11 @@ export function waitedBefore({ type, index, indexBefore, before, put }: Change):
   if (waitsIn(before).length > 0) return true;
   // The step that waits longest began to wait with this change, or was left as it was.
   return since !== undefined && !waitsIn(put).includes(since);
+}
+
+/** A workflow that says since when a step of it waits. @param since epoch ms; undefined: none waits */
+export function withWait(workflow: Workflow, since: number | undefined): Workflow {
+  const { status } = workflow;
+  if (since === undefined || status === undefined) return workflow;
+  return { ...workflow, status: { ...status, waitsSince: rfc3339WithMs(since) } };
 }

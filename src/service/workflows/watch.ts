@@ -187,7 +187,7 @@ async function* existing(
     if (isOlder(version, item.version)) known.set(item.id, item.version);
     const shown = { ...item, parts: watchedParts(item.parts) };
     const options = { index: item.index, onUnreadable: deps.onUnreadable, exactTimes };
-    yield [addedEvent(await turns.run(workflowSteps(shown, options)))];
+    yield [addedEvent(await turns.run(workflowSteps(shown, options)), item.index.waitsSince)];
   }
   deps.workflows.givePage(sizeOfPage(page));
   return signal.aborted ? undefined : page.continue;
@@ -226,11 +226,11 @@ function changeEvent(change: WorkflowChange, filter: Filter): Change[] {
   }];
 }
 
-function addedEvent(workflow: Workflow): WatchEvent {
+function addedEvent(workflow: Workflow, waitsSince?: number): WatchEvent {
   return {
     type: "ADDED",
     textOf: (write) => write(workflow),
-    excerptOf: ({ write }) => write(workflow),
+    excerptOf: ({ write }) => write(workflow, waitsSince),
   };
 }
 

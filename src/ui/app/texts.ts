@@ -299,6 +299,9 @@ export const TEXTS = {
     waitsForTime: (step: string, age: string, rest: string) =>
       `${step} has been waiting for ${age}. It goes on by itself in ${rest}, or when somebody ` +
       "resumes it.",
+    waitsSomewhere: (since: string) =>
+      `A step has been waiting since ${since}. It goes on when somebody resumes it, or when its ` +
+      "time is over.",
     waitsForLock: (step: string, lock: string, age: string) =>
       `${step} has been waiting for the lock ${lock} for ${age}.`,
     waitsForRetry: (step: string, rest: string) => `${step} will be tried again in ${rest}.`,

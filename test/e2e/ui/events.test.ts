@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await row("build").getByText("jobs no match").waitFor();
     await row("build").getByRole("link", { name: /^t-/ }).click();
     await ui.page.waitForURL(/\/workflows\/default\/t-/);
-    await ui.page.locator(".headline .phase", { hasText: "Running" }).waitFor();
+    await ui.page.locator(".headline .phase", { hasText: "Waiting" }).waitFor();
     expect(ui.browser.troubles()).toEqual([]);
   });
 

@@ -156,7 +156,7 @@ describe.skipIf(missing !== undefined)(
       await storeCron("picky", { schedules: ["@every 1s"], when: "1 == 2" });
       await ui.open("/cron/default/busy");
       await soon("the new one is skipped");
-      await ui.page.getByRole("row", { name: /Running busy-/ }).waitFor();
+      await ui.page.getByRole("row", { name: /Waiting busy-/ }).waitFor();
       await shows(/skipped because the run before was still going \(concurrency policy Forbid\)\./);
       await soon(/^[2-9]\d* runs from .* were skipped/);
       await ui.open("/cron/default/picky");

@@ -121,7 +121,11 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/");
       await shows("No workflows yet");
       await ui.submit("seen", WAITS);
-      await row("seen").getByText("Running").waitFor();
+      const phase = row("seen").getByText("Waiting");
+      await phase.waitFor();
+      expect(await phase.getAttribute("title")).toMatch(
+        /^A step has been waiting since .*resumes it/,
+      );
       await ui.call("PUT", "workflows/default/seen/resume", {});
       await row("seen").getByText("Succeeded").waitFor();
       await ui.call("DELETE", "workflows/default/seen");

@@ -159,6 +159,7 @@ class Watch {
     const query = new URLSearchParams({
       "listOptions.resourceVersion": this.#version,
       exactTimes: "true",
+      waits: "true",
     });
     if (waiting === true) query.set("waiting", "true");
     if (name !== undefined) query.set("listOptions.fieldSelector", `metadata.name=${name}`);

@@ -154,6 +154,7 @@ export class WorkflowList {
           "listOptions.continue": start,
           parameter: this.#filters.parameter || undefined,
           exactTimes: true,
+          waits: true,
           ...queryOf(this.#filters, this.#after),
           fields: ["metadata", ...this.#fields.map((field) => `items.${field}`)].join(","),
         },

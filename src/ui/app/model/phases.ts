@@ -43,10 +43,14 @@ export function phaseOf(workflow: Pick<Workflow, "status">): WorkflowPhaseName {
   return workflow.status?.phase || "Pending";
 }
 
-export function lookOfWorkflow(workflow: Pick<Workflow, "spec" | "status">): Look {
-  const phase = phaseOf(workflow);
-  const isOpen = phase === "Running" || phase === "Pending";
-  return isOpen && workflow.spec?.suspend === true ? "Suspended" : phase;
+/** A running workflow waits if one of its suspend steps does. Where nodes were not asked for, the server says so itself. */
+export function lookOfWorkflow({ spec, status }: Pick<Workflow, "spec" | "status">): Look {
+  const phase = phaseOf({ ...(status !== undefined && { status }) });
+  if (phase !== "Running" && phase !== "Pending") return phase;
+  if (spec?.suspend === true) return "Suspended";
+  const waits = status?.waitsSince !== undefined ||
+    Object.values(status?.nodes ?? {}).some((node) => lookOfNode(node) === "Waiting");
+  return waits ? "Waiting" : phase;
 }
 
 export function lookOfNode({ type, phase }: Pick<NodeStatus, "type" | "phase">): Look {

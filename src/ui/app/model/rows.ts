@@ -15,6 +15,7 @@ const ROW_FIELDS = [
   "status.finishedAt",
   "status.progress",
   "status.message",
+  "status.waitsSince",
 ] as const;
 
 /** Members that only some lists show. They may be large, and come with every change, so other lists do not ask for them. */

@@ -1,9 +1,9 @@
 /** What an unfinished workflow waits for, as sentences: calls, times, locks, further attempts, free places. */
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
-import { lookOfNode } from "./phases.ts";
+import { lookOfNode, lookOfWorkflow } from "./phases.ts";
 import { known, leaves, MOST, type Sentence, stepWords, templateOf } from "./story_parts.ts";
-import { durationText, manifestDuration, spanOf, timeOf } from "./times.ts";
+import { absoluteText, durationText, manifestDuration, spanOf, timeOf } from "./times.ts";
 import { nodesOf, titleOf } from "./tree.ts";
 
 const COUNTING = new Intl.Collator("en", { numeric: true });
@@ -52,6 +52,14 @@ export function waits(workflow: Workflow, now: number): Sentence[] {
     }
     return told;
   });
+}
+
+/** What resumes a workflow that waits, for the tip of its phase; undefined when it does not wait. */
+export function waitTip(workflow: Workflow, now: number): string | undefined {
+  if (lookOfWorkflow(workflow) !== "Waiting") return undefined;
+  const steps = waitingSteps(workflow).slice(0, MOST);
+  if (steps.length > 0) return steps.map((node) => callWait(workflow, node, now).text).join("\n");
+  return TEXTS.story.waitsSomewhere(absoluteText(timeOf(workflow.status?.waitsSince) ?? now));
 }
 
 /** Longer values of inputs are cut, characters. */

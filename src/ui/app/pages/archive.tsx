@@ -15,9 +15,8 @@ import {
   ENDED_PHASES,
   isOnlyArchived,
 } from "../model/archived.ts";
-import { lookOfWorkflow } from "../model/phases.ts";
 import { createdAfter } from "../model/rows.ts";
-import { Ago, PhaseBadge, Span } from "../parts/basics.tsx";
+import { Ago, Span, WorkflowPhase } from "../parts/basics.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { archivedPath, type PageProps } from "../paths.ts";
@@ -111,7 +110,7 @@ function ArchiveRows({ items }: { items: readonly Workflow[] }): JSX.Element {
         {
           title: heads.phase,
           look: "tight",
-          show: (workflow) => <PhaseBadge look={lookOfWorkflow(workflow)} />,
+          show: (workflow) => <WorkflowPhase of={workflow} />,
         },
         {
           title: heads.name,

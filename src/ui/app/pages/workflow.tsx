@@ -9,7 +9,6 @@ import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { hasLogs } from "../model/archived.ts";
-import { lookOfWorkflow } from "../model/phases.ts";
 import { mayReadLogs } from "../model/rights.ts";
 import { takesChoice, turned } from "../model/choice.ts";
 import { causesOf } from "../model/story.ts";
@@ -20,9 +19,9 @@ import {
   CopyButton,
   Fact,
   LoadState,
-  PhaseBadge,
   Span,
   TroubleBox,
+  WorkflowPhase,
 } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import type { PageProps } from "../paths.ts";
@@ -97,7 +96,7 @@ export function Head(
       <div class="headline">
         <h1 class="wide-name">{name}</h1>
         <CopyButton text={name} what={TEXTS.copy.name} />
-        <PhaseBadge look={lookOfWorkflow(workflow)} />
+        <WorkflowPhase of={workflow} />
         {children}
       </div>
       <dl class="facts">

@@ -1,26 +1,35 @@
 /** What all pages are made of: phases, times, things to copy, and what to say when there is nothing or something is wrong. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Workflow } from "../../../spec/manifest.ts";
 import type { Trouble } from "../data/api.ts";
 import { useNow } from "../data/clock.ts";
 import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { router } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
-import { type Look, wordOf } from "../model/phases.ts";
+import { type Look, lookOfWorkflow, wordOf } from "../model/phases.ts";
 import { absoluteText, relativeText, spanText, timeOf } from "../model/times.ts";
+import { waitTip } from "../model/waits.ts";
 import { belongsTo, NAVIGATION } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { Icon, LookIcon } from "./icons.tsx";
 
-/** @param word instead of the look's own */
-export function PhaseBadge({ look, word }: { look: Look; word?: string }): JSX.Element {
+/** @param word instead of the look's own @param tip says more */
+export function PhaseBadge(
+  { look, word, tip }: { look: Look; word?: string; tip?: string | undefined },
+): JSX.Element {
   return (
-    <span class={`phase look-${look}`}>
+    <span class={`phase look-${look}`} title={tip}>
       <LookIcon look={look} />
       {word ?? wordOf(look)}
     </span>
   );
+}
+
+/** The phase of a workflow; if it waits, its tip says what resumes it. */
+export function WorkflowPhase({ of }: { of: Workflow }): JSX.Element {
+  return <PhaseBadge look={lookOfWorkflow(of)} tip={waitTip(of, Date.now())} />;
 }
 
 /** How long ago something was; the exact time stands in its tip, and beside it if asked for. */

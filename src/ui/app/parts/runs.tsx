@@ -11,7 +11,7 @@ import { may } from "../model/rights.ts";
 import { spanOf } from "../model/times.ts";
 import { workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
-import { Ago, PhaseBadge, Span } from "./basics.tsx";
+import { Ago, Span, WorkflowPhase } from "./basics.tsx";
 import { type RowColumn, Rows } from "./rows.tsx";
 
 const FIELDS = [
@@ -25,6 +25,7 @@ const FIELDS = [
   "items.status.phase",
   "items.status.startedAt",
   "items.status.finishedAt",
+  "items.status.waitsSince",
 ].join(",");
 
 interface RunsOptions {
@@ -52,6 +53,7 @@ export function useRuns(
         "listOptions.limit": most,
         "listOptions.labelSelector": label,
         exactTimes: true,
+        waits: true,
         fields: FIELDS,
       },
       signal,
@@ -84,7 +86,7 @@ export function Runs(
         {
           title: heads.phase,
           look: "tight",
-          show: (run) => <PhaseBadge look={lookOfWorkflow(run)} />,
+          show: (run) => <WorkflowPhase of={run} />,
         },
         {
           title: heads.name,

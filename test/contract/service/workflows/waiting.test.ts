@@ -139,6 +139,54 @@ describe.each(STORES)("on %s", (_, open) => {
     expect([result.type, result.object.metadata.name]).toEqual(["DELETED", "last"]);
   });
 
+  test("lists and watches say since when a step waits, if they are asked, also without nodes", async () => {
+    await create("c", "idle", TWICE);
+    await expect.poll(async () => namesOf(await waiting("c"))).toEqual(["idle"]);
+    const since = async (query: string) => {
+      const { items } = await ask<List>(`workflows/c?${query}`);
+      return items?.[0]?.status;
+    };
+    const nodes = (await since(""))?.nodes ?? {};
+    const begun = Object.values(nodes).find(({ type }) => type === "Suspend")?.startedAt ?? "";
+    expect((await since("fields=-items.status.nodes"))?.waitsSince).toBeUndefined();
+    const told = await since("waits=true&fields=items.status.waitsSince,items.status.phase");
+    expect(told?.phase).toBe("Running");
+    expect(told?.waitsSince).toMatch(EXACT);
+    expect(told?.waitsSince?.slice(0, 19)).toBe(begun.slice(0, 19));
+
+    const { metadata } = await ask<List>("workflows/c");
+    const changes = async (query: string, version = metadata.resourceVersion) => {
+      const path = `workflow-events/c?listOptions.resourceVersion=${version}&${query}`;
+      const response = await send("GET", path);
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      return async () => {
+        const { value = "" } = await reader?.read() ?? {};
+        await reader?.cancel();
+        return value.trim().split("\n").map((line) =>
+          (JSON.parse(line).result.object as Workflow).status?.waitsSince
+        );
+      };
+    };
+    const fields = "fields=result.object.status.waitsSince";
+    const first = await (await changes(`waits=true&${fields}`, "0"))();
+    expect(first).toEqual([told?.waitsSince]);
+    const watches = [
+      await changes(`waits=true&${fields}`),
+      await changes("waits=true"),
+      await changes(""),
+      await changes(fields),
+    ];
+    await resume("c", "idle");
+    const [lean, whole, ...unasked] = await Promise.all(watches.map((read) => read()));
+    expect(whole).toEqual(lean);
+    expect(lean?.at(-1)).toMatch(EXACT);
+    expect(lean?.at(-1)).not.toBe(told?.waitsSince);
+    expect(unasked.flat().filter((one) => one !== undefined)).toEqual([]);
+    await resume("c", "idle");
+    await expect.poll(async () => (await since("waits=true"))?.phase).toBe("Succeeded");
+    expect((await since("waits=true"))?.waitsSince).toBeUndefined();
+  });
+
   test("times are whole seconds, unless exact ones are asked for", async () => {
     const one = "workflows/b/y1";
     for (const path of [one, "workflows/b", "workflows/b?waiting=true"]) {

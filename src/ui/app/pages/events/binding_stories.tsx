@@ -10,9 +10,8 @@ import {
   OUTCOME_LOOKS,
   workflowsOf,
 } from "../../model/deliveries.ts";
-import { lookOfWorkflow } from "../../model/phases.ts";
 import { may } from "../../model/rights.ts";
-import { PhaseBadge } from "../../parts/basics.tsx";
+import { PhaseBadge, WorkflowPhase } from "../../parts/basics.tsx";
 import { bindingPath, workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { Condition } from "./condition.tsx";
@@ -87,7 +86,7 @@ function MadeWorkflow({ namespace, name }: { namespace: string; name: string }):
   return (
     <>
       <a class="wide-name" href={addressOf(workflowPath(namespace, name))}>{name}</a>
-      {made !== undefined && <PhaseBadge look={lookOfWorkflow(made)} />}
+      {made !== undefined && <WorkflowPhase of={made} />}
       {trouble?.kind === "missing" && <span class="faint">{TEXTS.events.stories.gone}</span>}
     </>
   );

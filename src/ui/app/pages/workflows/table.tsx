@@ -1,9 +1,8 @@
 /** The rows of the list. On a narrow screen each becomes a small card. */
 import { Component, type JSX } from "preact";
 import { addressOf } from "../../data/root.ts";
-import { lookOfWorkflow } from "../../model/phases.ts";
 import type { Row } from "../../model/rows.ts";
-import { Ago, PhaseBadge, Span } from "../../parts/basics.tsx";
+import { Ago, Span, WorkflowPhase } from "../../parts/basics.tsx";
 import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import type { Column } from "./columns.ts";
@@ -87,7 +86,7 @@ class TableRow extends Component<RowProps> {
           />
         </td>
         <td role="cell" class="cell-phase">
-          <PhaseBadge look={lookOfWorkflow(workflow)} />
+          <WorkflowPhase of={workflow} />
         </td>
         <td role="cell" class="cell-name">
           <a
