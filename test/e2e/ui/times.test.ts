@@ -91,6 +91,24 @@ describe.skipIf(missing !== undefined)(
       expect(status?.finishedAt).toMatch(/:\d\dZ$/);
     });
 
+    test("the inbox says when a step goes on whose template stands in another manifest or in its step", async () => {
+      const gate = (duration: string) => ({ suspend: { duration } });
+      await ui.call("POST", "workflow-templates/far", {
+        template: {
+          metadata: { name: "lib" },
+          spec: { templates: [{ name: "gate", ...gate("1h") }] },
+        },
+      });
+      const templateRef = { name: "lib", template: "gate" };
+      const steps = [[{ name: "by-ref", templateRef }, { name: "inline", inline: gate("3h") }]];
+      const templates = [{ name: "main", steps }, { name: "gate", suspend: {} }];
+      await ui.submit("far", { entrypoint: "main", templates }, "far");
+      await ui.open("/waiting?namespace=far");
+      const entry = (name: string) => ui.page.locator(".inbox > li", { hasText: name });
+      await entry("by-ref").getByText(/Goes on by itself in (1 h|59 min)/).waitFor();
+      await entry("inline").getByText(/Goes on by itself in (3 h|2 h 59 min)/).waitFor();
+    });
+
     test("the inbox reads what waits, page by page, and nothing of what runs", async () => {
       lists.length = 0;
       await ui.open("/waiting?namespace=many");

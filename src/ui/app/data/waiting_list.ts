@@ -12,14 +12,22 @@ export interface WaitingEntry {
   node: NodeStatus;
 }
 
+/** Where the templates of its own steps are. */
+const SPECS = ["spec", "status.storedWorkflowTemplateSpec"] as const;
 /** Members of the workflows that are needed. */
 const FIELDS = [
   "metadata.name",
   "metadata.namespace",
   "metadata.resourceVersion",
   "spec.workflowTemplateRef",
-  "spec.templates.name",
-  "spec.templates.suspend",
+  ...SPECS.flatMap((spec) =>
+    [
+      "templateDefaults.suspend",
+      ...["name", "suspend", "steps.name", "steps.inline.suspend"].map((one) => `templates.${one}`),
+      ...["name", "inline.suspend"].map((one) => `templates.dag.tasks.${one}`),
+    ].map((one) => `${spec}.${one}`)
+  ),
+  "status.storedTemplates",
   "status.phase",
   "status.nodes",
 ] as const;

@@ -279,3 +279,98 @@ test("a workflow that is stopped while it is suspended says when it ends", () =>
     "Stopped while it is suspended: it ends when somebody resumes it.",
   );
 });
+
+describe("the template of a step is found where the engine found it", () => {
+  const gate = (duration?: string) => ({ suspend: duration === undefined ? {} : { duration } });
+  // As the service shows such a workflow.
+  const nodes: NodeInput[] = [
+    { id: "w", type: "Steps", phase: "Running", templateName: "main", templateScope: "local/w" },
+    { id: "own", name: "w[0].own", type: "Suspend", phase: "Running", templateName: "gate" },
+    {
+      id: "ref",
+      name: "w[0].ref",
+      type: "Suspend",
+      phase: "Running",
+      templateRef: { name: "lib", template: "gate" },
+      templateScope: "local/w",
+    },
+    {
+      id: "deep",
+      name: "w[0].deep",
+      type: "Steps",
+      phase: "Running",
+      templateRef: { name: "lib", template: "flow" },
+      templateScope: "local/w",
+    },
+    {
+      id: "deep-a",
+      name: "w[0].deep[0].a",
+      boundaryID: "deep",
+      type: "Suspend",
+      phase: "Running",
+      templateName: "gate",
+      templateScope: "namespaced/lib",
+    },
+    {
+      id: "deep-b",
+      name: "w[0].deep[1].b",
+      boundaryID: "deep",
+      type: "Suspend",
+      phase: "Running",
+      templateScope: "namespaced/lib",
+    },
+    { id: "in", name: "w[0].in", type: "Suspend", phase: "Running", templateScope: "local/w" },
+    {
+      id: "item",
+      name: "w[0].loop(1:x.y)(0)",
+      type: "Suspend",
+      phase: "Running",
+      templateScope: "local/w",
+    },
+  ];
+  const templates = [
+    { name: "gate", ...gate() },
+    {
+      name: "main",
+      steps: [[
+        { name: "own", template: "gate" },
+        { name: "in", inline: gate("2h") },
+        { name: "loop", inline: gate("4h"), withItems: ["a", "x.y"] },
+      ]],
+    },
+  ];
+  const hours = (workflow: Workflow) =>
+    Object.fromEntries(
+      waitingSteps(workflow).map((node) => {
+        const at = wakesAt(workflow, node);
+        return [node.id, at === undefined ? undefined : (at - Date.parse(START)) / 3_600_000];
+      }),
+    );
+
+  test("by its reference, where its parent came from, or in its step", () => {
+    const workflow = workflowOf("Running", nodes, { templates });
+    workflow.status!.storedTemplates = {
+      "namespaced/lib/gate": { name: "gate", ...gate("1h") },
+      "namespaced/lib/flow": { name: "flow", steps: [[{ name: "a", template: "gate" }]] },
+      "namespaced/lib/inline/b": gate("3h"),
+    };
+    expect(hours(workflow)).toEqual({
+      own: undefined,
+      ref: 1,
+      "deep-a": 1,
+      "deep-b": 3,
+      in: 2,
+      item: 4,
+    });
+  });
+
+  test("in the template of the whole workflow, and with the defaults of templates", () => {
+    const only = nodes.filter(({ id }) => ["w", "own", "in"].includes(id));
+    const workflow = workflowOf("Running", only, { templates: [] });
+    workflow.status!.storedWorkflowTemplateSpec = {
+      templates,
+      templateDefaults: { suspend: { duration: "9h" } },
+    };
+    expect(hours(workflow)).toEqual({ own: 9, in: 2 });
+  });
+});

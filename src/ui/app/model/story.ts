@@ -6,6 +6,7 @@ import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
 import { lookOfWorkflow, phaseOf } from "./phases.ts";
 import {
+  executedSpec,
   GROUPS,
   known,
   leaves,
@@ -150,7 +151,8 @@ function retryOf(workflow: Workflow, node: NodeStatus): NodeStatus | undefined {
 }
 
 function limitOf(workflow: Workflow, retry: NodeStatus | undefined): string | undefined {
-  const limit = templateOf(workflow, retry)?.retryStrategy?.limit;
+  const limit = (templateOf(workflow, retry)?.retryStrategy ??
+    executedSpec(workflow).retryStrategy)?.limit;
   return limit === undefined ? undefined : String(limit);
 }
 

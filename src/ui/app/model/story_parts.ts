@@ -1,5 +1,5 @@
 /** What the sentences about a workflow are made of: its steps and their templates. */
-import type { NodeStatus, Template, Workflow } from "../../../spec/manifest.ts";
+import type { NodeStatus, Template, Workflow, WorkflowSpec } from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
 import { nodesOf, titleOf } from "./tree.ts";
 
@@ -43,18 +43,53 @@ export const leaves: (workflow: Workflow) => readonly NodeStatus[] = known((work
   Object.values(nodesOf(workflow)).filter(({ type }) => !GROUPS.has(type))
 );
 
-/** The template of a node, as far as the workflow has it. */
+/** The spec that is run: that of the template of the whole workflow, else its own. */
+export function executedSpec({ spec, status }: Workflow): WorkflowSpec {
+  return status?.storedWorkflowTemplateSpec ?? spec;
+}
+
+/** The workflow's own templates by their names. */
+const ownTemplates = known((workflow) =>
+  new Map((executedSpec(workflow).templates ?? []).map((one) => [one.name ?? "", one]))
+);
+
+/** The template of a node, as far as the workflow has it: where the engine found it, it is found here. */
 export function templateOf(
-  { spec, status }: Workflow,
+  workflow: Workflow,
   node: NodeStatus | undefined,
 ): Template | undefined {
   if (node === undefined) return undefined;
-  const all = [
-    ...(spec.templates ?? []),
-    ...(status?.storedWorkflowTemplateSpec?.templates ?? []),
-    ...Object.values(status?.storedTemplates ?? {}),
-  ];
-  return all.find(({ name }) => name === (node.templateName ?? node.templateRef?.template));
+  const found = writtenTemplate(workflow, node);
+  const { templateDefaults: defaults } = executedSpec(workflow);
+  if (found === undefined || defaults === undefined) return found;
+  const suspend = found.suspend && { ...defaults.suspend, ...found.suspend };
+  return { ...defaults, ...found, ...(suspend !== undefined && { suspend }) };
+}
+
+function writtenTemplate(workflow: Workflow, node: NodeStatus): Template | undefined {
+  const { templateRef, templateScope = "" } = node;
+  const stored = workflow.status?.storedTemplates ?? {};
+  const scope = templateRef === undefined
+    ? templateScope
+    : `${templateRef.clusterScope === true ? "cluster" : "namespaced"}/${templateRef.name}`;
+  const name = templateRef?.template ?? node.templateName ?? "";
+  const isOwn = scope === "" || scope.startsWith("local/");
+  const named = isOwn ? ownTemplates(workflow).get(name) : stored[`${scope}/${name}`];
+  if (named !== undefined) return named;
+  // A template that stands in its step has no name.
+  const boundary = nodesOf(workflow)[node.boundaryID ?? ""];
+  if (boundary === undefined) return undefined;
+  const step = stepOf(node, boundary);
+  if (step === undefined) return undefined;
+  const inScope = stored[`${scope}/inline/${step}`];
+  if (inScope !== undefined) return inScope;
+  const { steps = [], dag } = writtenTemplate(workflow, boundary) ?? {};
+  return [...steps.flat(), ...dag?.tasks ?? []].find(({ name }) => name === step)?.inline;
+}
+
+/** The step or task that a node runs, without the index of an item or an attempt: `each` of `w[0].each(1:x)(0)`. */
+function stepOf({ name }: NodeStatus, boundary: NodeStatus): string | undefined {
+  return /^(?:\[[0-9]+\])?\.([^.(]+)(?:\(|$)/.exec(name.slice(boundary.name.length))?.[1];
 }
 
 /** A step in words. One that is part of another step says which: the items of a loop have steps of the same name. */
