@@ -85,6 +85,7 @@ export const TEXTS = {
     title: "This part cannot be shown",
     next: "The rest of the page works. The cause was:",
   },
+  trying: "Trying again every few seconds. If it stays so, the server's log says more.",
   troubles: {
     login: {
       title: "Please log in",

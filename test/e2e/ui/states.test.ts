@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Workflow } from "../../../src/spec/manifest.ts";
 import { browserMissing } from "../../support/argo_pages.ts";
 import { openPrefixProxy } from "../../support/prefix_proxy.ts";
-import { openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
+import { FAILS, openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
 
 const missing = browserMissing();
 /** Longer than the pause after which a page asks a server again that could not be reached. */
@@ -224,6 +224,45 @@ describe.skipIf(missing !== undefined)(
       expect(lines.map((line) => line.replace("talks", "").trim()))
         .toEqual(lines.map((_, index) => `line ${index + 1}`));
       await ui.call("PUT", "workflows/default/talks/terminate", {});
+    });
+
+    test("each part of a page that the server could not answer is asked for again by itself", async () => {
+      const broken = { code: 14, message: "the store is away" };
+      const away = { status: 503, json: broken };
+      const failing = (api: RegExp) => ui.page.route(api, (route) => route.fulfill(away));
+      // A whole page.
+      const list = /\/api\/v1\/workflows\/\?/;
+      await failing(list);
+      await ui.open("/");
+      await shows("the store is away");
+      await ui.page.unroute(list);
+      await ui.page.getByText("the store is away").waitFor({ state: "detached" });
+
+      await ui.submit("parts", FAILS);
+      const state = async () => (await ui.call<Workflow>("GET", "workflows/default/parts")).status;
+      await expect.poll(async () => (await state())?.phase, { timeout: 20_000 }).toBe("Failed");
+      const nodes = Object.values((await state())?.nodes ?? {});
+      const pod = nodes.find(({ type, phase }) => type === "Pod" && phase === "Failed")?.id;
+      // The last lines of a log beside the failure, all of it in the panel, and the events of the pod.
+      const streams = /\/(log|stream\/events\/default)\?/;
+      await failing(streams);
+      await ui.open(`/workflows/default/parts?node=${pod}`);
+      await ui.page.getByText("Events of the pod").click();
+      const panel = ui.page.getByRole("complementary");
+      await expect.poll(() => panel.getByText("the store is away").count()).toBe(2);
+      expect(await ui.page.locator(".log-tail").count()).toBe(0);
+      await ui.page.unroute(streams);
+      await ui.page.locator(".pod-events li").first().waitFor();
+      await ui.page.locator(".log-tail").getByText("the printer burns").waitFor();
+      await panel.locator(".lines").getByText("the printer burns").waitFor();
+      // What retries would run again.
+      const plan = /\/parts\/retry\/plan/;
+      await failing(plan);
+      await ui.button("Retry").first().click();
+      await shows("the store is away");
+      await ui.page.unroute(plan);
+      await ui.page.getByText("the store is away").waitFor({ state: "detached" });
+      await ui.call("DELETE", "workflows/default/parts");
     });
 
     test("scripts that cannot be loaded are told, or something else does", async () => {

@@ -24,6 +24,8 @@ export interface Trouble {
   kind: "login" | "forbidden" | "missing" | "unreachable" | "refused" | "server";
   /** The server's own words. */
   message: string;
+  /** Another attempt may better it. */
+  passes?: boolean;
 }
 
 /** No answer, or one that another attempt may better. */
@@ -38,11 +40,14 @@ export function troubleOf(error: unknown): Trouble {
     return { kind: "server", message: error instanceof Error ? error.message : String(error) };
   }
   const { status, message } = error;
-  if (status === 0) return { kind: "unreachable", message: TEXTS.troubles.unreachable.what };
+  const passes = isPassing(error);
+  if (status === 0) {
+    return { kind: "unreachable", message: TEXTS.troubles.unreachable.what, passes };
+  }
   if (status === 401) return { kind: "login", message };
   if (status === 403) return { kind: "forbidden", message };
   if (status === 404) return { kind: "missing", message };
-  return { kind: status >= 500 ? "server" : "refused", message };
+  return { kind: status >= 500 ? "server" : "refused", message, passes };
 }
 
 /** Why something that the visitor asked for was not done, as far as that is known. */

@@ -2,8 +2,8 @@
 import type { LogLine } from "../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../spec/manifest.ts";
 import { linesToTheEnd, NewLines } from "../../../client/followed_log.ts";
-import { api, isPassing } from "./api.ts";
-import { rest } from "./watch.ts";
+import { followAgain, readAgain } from "./again.ts";
+import { api, type Trouble } from "./api.ts";
 
 /** The name of a node's pod, by which logs and events know it. */
 export function podOf(workflow: Workflow, node: NodeStatus): string {
@@ -42,34 +42,23 @@ export async function* logLines(
     : api.stream("WorkflowService_WorkflowLogs", input);
 }
 
-/** The first pause before a log that broke off is read again, and the longest, ms. */
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
-
 /**
- * Lines as they are written, until the steps have ended or the signal aborts. A connection that is lost is opened again.
- * @param tell whether it is lost now, whenever that changes
+ * Lines of steps, those of a workflow that goes on as they are written, until the steps have ended or the signal aborts. A log
+ * that breaks off is read again.
+ * @param tell what is wrong now, whenever that changes
  */
-export async function* followedLines(
+export async function* allLines(
   workflow: Workflow,
-  podName: string | undefined,
-  { signal, tell }: { signal: AbortSignal; tell: (isLost: boolean) => void },
+  { podName, follow }: Pick<LogRequest, "podName" | "follow">,
+  { signal, tell }: { signal: AbortSignal; tell: (trouble: Trouble | undefined) => void },
 ): AsyncIterable<LogLine> {
   const lines = new NewLines();
-  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+  const open = () => {
     lines.begin();
-    try {
-      for await (const line of logLines(workflow, { podName, follow: true }, signal)) {
-        pause = FIRST_PAUSE_MS;
-        if (lines.add(line)) yield line;
-      }
-      return;
-    } catch (error) {
-      if (!isPassing(error) || signal.aborted) throw error;
-      tell(true);
-      await rest(pause, signal);
-      tell(false);
-    }
+    return logLines(workflow, { podName, follow: follow === true }, signal);
+  };
+  for await (const line of followAgain(open, { signal, tell })) {
+    if (lines.add(line)) yield line;
   }
 }
 
@@ -83,10 +72,13 @@ export function tailOfLog(
   tailLines: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const read = () => signal.aborted ? [] : readTail(workflow, node, tailLines, signal);
-  const lines = turn.then(read, read);
-  turn = lines;
-  return lines;
+  const read = () => {
+    const once = () => signal.aborted ? [] : readTail(workflow, node, tailLines, signal);
+    const lines = turn.then(once, once);
+    turn = lines;
+    return lines;
+  };
+  return readAgain(read, { signal });
 }
 
 async function readTail(

@@ -1,4 +1,5 @@
 /** What the cluster, or the executor, says about a pod. */
+import { ClientError } from "../../../client/transport.ts";
 import { api } from "./api.ts";
 
 export interface PodEvent {
@@ -18,7 +19,10 @@ interface RawEvent {
   count?: number;
 }
 
-/** Events as they come, the oldest first, until the signal aborts. */
+/**
+ * Events as they come, the oldest first, until the signal aborts.
+ * @throws {ClientError} also with status 0 when the stream ends: a server that is stopped ends its streams
+ */
 export async function* podEvents(
   namespace: string,
   podName: string,
@@ -41,4 +45,5 @@ export async function* podEvents(
       count: count ?? 1,
     };
   }
+  throw new ClientError("The events ended", 0);
 }

@@ -349,11 +349,12 @@ describe("the template of a step is found where the engine found it", () => {
 
   test("by its reference, where its parent came from, or in its step", () => {
     const workflow = workflowOf("Running", nodes, { templates });
-    workflow.status!.storedTemplates = {
+    const storedTemplates = {
       "namespaced/lib/gate": { name: "gate", ...gate("1h") },
       "namespaced/lib/flow": { name: "flow", steps: [[{ name: "a", template: "gate" }]] },
       "namespaced/lib/inline/b": gate("3h"),
     };
+    Object.assign(workflow.status ?? {}, { storedTemplates });
     expect(hours(workflow)).toEqual({
       own: undefined,
       ref: 1,
@@ -367,10 +368,10 @@ describe("the template of a step is found where the engine found it", () => {
   test("in the template of the whole workflow, and with the defaults of templates", () => {
     const only = nodes.filter(({ id }) => ["w", "own", "in"].includes(id));
     const workflow = workflowOf("Running", only, { templates: [] });
-    workflow.status!.storedWorkflowTemplateSpec = {
-      templates,
-      templateDefaults: { suspend: { duration: "9h" } },
-    };
+    const templateDefaults = { suspend: { duration: "9h" } };
+    Object.assign(workflow.status ?? {}, {
+      storedWorkflowTemplateSpec: { templates, templateDefaults },
+    });
     expect(hours(workflow)).toEqual({ own: 9, in: 2 });
   });
 });

@@ -112,8 +112,10 @@ export function Empty(
   );
 }
 
-/** The server is asked again after this time when it could not be reached, ms. */
-const AGAIN_MS = 4_000;
+/** The server is asked again after this time when it could not be reached, or could not answer, ms. */
+const AGAIN_MS = { unreachable: 4_000, other: 10_000 };
+/** Somebody who comes back to the page may have mended these meanwhile, in another window. */
+const MENDED: ReadonlySet<Trouble["kind"]> = new Set(["login", "forbidden", "missing"]);
 
 /** Something could not be shown: why, and what to do next. */
 export function TroubleBox(
@@ -124,18 +126,24 @@ export function TroubleBox(
     home?: { path: string; text: string };
   },
 ): JSX.Element {
-  const { kind, message } = trouble;
+  const { kind, message, passes = false } = trouble;
   const texts = TEXTS.troubles[kind];
   const from = useStore(router, ({ path, search }) => path + search);
   useEffect(() => {
-    if (kind !== "unreachable") return;
-    const timer = setTimeout(again, AGAIN_MS);
-    return () => clearTimeout(timer);
+    if (!passes && !MENDED.has(kind)) return;
+    const pause = kind === "unreachable" ? AGAIN_MS.unreachable : AGAIN_MS.other;
+    const timer = passes ? setTimeout(again, pause) : undefined;
+    const look = () => document.hidden || again();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      clearTimeout(timer);
+    };
   }, [trouble]);
   return (
     <div class="state trouble" role="alert">
       <h2>{texts.title}</h2>
-      <p>{texts.next}</p>
+      <p>{passes && kind !== "unreachable" ? TEXTS.trying : texts.next}</p>
       {kind !== "unreachable" && <p class="server-words">{message}</p>}
       {kind === "forbidden" && <VisibleNamespaces />}
       <p class="buttons">
@@ -149,6 +157,14 @@ export function TroubleBox(
       </p>
     </div>
   );
+}
+
+/** The same in few words, for a part of a page that tries again by itself where that may help. */
+export function TroubleLine({ trouble: { kind, message } }: { trouble: Trouble }): JSX.Element {
+  const { title, next } = TEXTS.troubles[kind];
+  return kind === "unreachable"
+    ? <p class="server-words" role="alert">{`${title}. ${next}`}</p>
+    : <p class="server-words" role="alert">{message}</p>;
 }
 
 /** Where the visitor may see something, as far as the server knows. */

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ExplainedEvent } from "../../../../http/routes/event_answers.ts";
+import { readAgain } from "../../data/again.ts";
 import { type Trouble, troubleOf } from "../../data/api.ts";
 import { EVENTS_MS, explainEvent, readDelivery } from "../../data/deliveries.ts";
 import { usePolled } from "../../data/polled.ts";
@@ -9,7 +10,7 @@ import { useRights } from "../../data/rights.ts";
 import { addressOf } from "../../data/root.ts";
 import { bytesText, type Delivery, storiesOf } from "../../model/deliveries.ts";
 import { mayReplay } from "../../model/rights.ts";
-import { Ago, CopyButton, Fact, Loading, LoadState } from "../../parts/basics.tsx";
+import { Ago, CopyButton, Fact, Loading, LoadState, TroubleLine } from "../../parts/basics.tsx";
 import { eventsPath, type PageProps } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { BindingStories } from "./binding_stories.tsx";
@@ -85,17 +86,17 @@ function useExplained({ namespace, id, hasEvent, state, attempts }: Delivery): E
   const rights = useRights(namespace);
   const isAllowed = rights && mayReplay(rights);
   useEffect(() => {
-    let isOver = false;
+    const stop = new AbortController();
+    const { signal } = stop;
     if (hasEvent === true && isAllowed === false) setExplained("forbidden");
     else if (hasEvent === true && isAllowed === true) {
-      explainEvent(namespace, id).then(
-        (found) => isOver || setExplained(found),
-        (error) => isOver || setExplained({ trouble: troubleOf(error) }),
+      const tell = (trouble: Trouble | undefined) => trouble && setExplained({ trouble });
+      readAgain(() => explainEvent(namespace, id), { signal, tell }).then(
+        (found) => signal.aborted || setExplained(found),
+        (error) => signal.aborted || setExplained({ trouble: troubleOf(error) }),
       );
     } else setExplained(undefined);
-    return () => {
-      isOver = true;
-    };
+    return () => stop.abort();
   }, [namespace, id, hasEvent, state, attempts, isAllowed]);
   return explained;
 }
@@ -146,7 +147,7 @@ function Payload(
   if ("trouble" in explained) {
     return (
       <Card>
-        <p class="server-words">{explained.trouble.message}</p>
+        <TroubleLine trouble={explained.trouble} />
       </Card>
     );
   }

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { YAML_OPTIONS } from "../../../../spec/yaml_options.ts";
+import { readAgain, type Telling } from "../../data/again.ts";
 import { troubleOf } from "../../data/api.ts";
 import { type Preview, testBinding, type TestedEvent } from "../../data/deliveries.ts";
 import { useYaml } from "../../data/yaml.ts";
@@ -26,20 +27,28 @@ export function useTrial(namespace: string | undefined, draft: Draft, name: stri
   const manifest = name === "" ? draft.manifest : "";
   useEffect(() => {
     if (namespace === undefined) return;
-    let isOver = false;
+    const stop = new AbortController();
+    const { signal } = stop;
     const timer = setTimeout(() => {
-      void attempt(namespace, { discriminator, payload, headers, manifest }, name)
-        .then((found) => isOver || setTrial(found));
+      void attempt(namespace, { discriminator, payload, headers, manifest }, name, {
+        signal,
+        tell: (trouble) => trouble && setTrial({ refusal: trouble.message }),
+      }).then((found) => signal.aborted || setTrial(found));
     }, PAUSE_MS);
     return () => {
-      isOver = true;
+      stop.abort();
       clearTimeout(timer);
     };
   }, [namespace, discriminator, payload, headers, manifest, name]);
   return trial;
 }
 
-async function attempt(namespace: string, draft: Draft, name: string): Promise<Trial> {
+async function attempt(
+  namespace: string,
+  draft: Draft,
+  name: string,
+  telling: Telling,
+): Promise<Trial> {
   const texts = TEXTS.events.playground;
   const metadata = headersOf(draft.headers);
   if (metadata === undefined) return { refusal: texts.headersWrong };
@@ -51,7 +60,7 @@ async function attempt(namespace: string, draft: Draft, name: string): Promise<T
   }
   try {
     const tested = name === "" ? { binding: await manifestOf(draft.manifest) } : { name };
-    return { previews: await testBinding(namespace, event, tested) };
+    return { previews: await readAgain(() => testBinding(namespace, event, tested), telling) };
   } catch (error) {
     return { refusal: troubleOf(error).message };
   }

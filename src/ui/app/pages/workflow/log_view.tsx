@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogLine } from "../../../../client/answer.ts";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
-import { troubleOf } from "../../data/api.ts";
-import { followedLines, logLines, podOf } from "../../data/logs.ts";
+import { type Trouble, troubleOf } from "../../data/api.ts";
+import { allLines, logLines, podOf } from "../../data/logs.ts";
 import { notify } from "../../data/notices.ts";
 import { fieldsOf, matches } from "../../model/log_line.ts";
 import { hasEnded, lookOfWorkflow } from "../../model/phases.ts";
@@ -154,11 +154,13 @@ function useLines(workflow: Workflow, podName: string | undefined) {
       setLines((kept) => [...kept, ...some].slice(-MOST));
     };
     const { signal } = stop;
+    const tell = (found: Trouble | undefined) => {
+      setLost(found !== undefined);
+      setTrouble(found?.kind === "unreachable" ? undefined : found?.message);
+    };
     const read = async () => {
-      const source = ended
-        ? logLines(workflow, { podName }, signal)
-        : followedLines(workflow, podName, { signal, tell: setLost });
-      for await (const line of source) {
+      const follow = !ended;
+      for await (const line of allLines(workflow, { podName, follow }, { signal, tell })) {
         pending.push(line);
         timer ??= setTimeout(flush, PAUSE_MS);
       }

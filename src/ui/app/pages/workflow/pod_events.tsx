@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
-import { troubleOf } from "../../data/api.ts";
+import { followAgain } from "../../data/again.ts";
+import { type Trouble, troubleOf } from "../../data/api.ts";
 import { podOf } from "../../data/logs.ts";
 import { type PodEvent, podEvents } from "../../data/pod_events.ts";
-import { Ago } from "../../parts/basics.tsx";
+import { Ago, TroubleLine } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
 
 /** Older ones go. */
@@ -25,21 +26,30 @@ export function PodEvents(
 
 function Followed({ workflow, node }: { workflow: Workflow; node: NodeStatus }): JSX.Element {
   const [events, setEvents] = useState<readonly PodEvent[]>([]);
-  const [trouble, setTrouble] = useState<string | undefined>(undefined);
+  const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
   const { namespace = "" } = workflow.metadata;
   useEffect(() => {
     const stop = new AbortController();
     const follow = async () => {
-      for await (const event of podEvents(namespace, podOf(workflow, node), stop.signal)) {
-        setEvents((known) => [...known, event].slice(-MOST));
+      const { signal } = stop;
+      let isAnew = true;
+      const open = () => {
+        // A stream begins with what is known.
+        isAnew = true;
+        return podEvents(namespace, podOf(workflow, node), signal);
+      };
+      for await (const event of followAgain(open, { signal, tell: setTrouble })) {
+        const before = isAnew ? () => [] : (known: readonly PodEvent[]) => known;
+        isAnew = false;
+        setEvents((known) => [...before(known), event].slice(-MOST));
       }
     };
     follow().catch((error) => {
-      if (!stop.signal.aborted) setTrouble(troubleOf(error).message);
+      if (!stop.signal.aborted) setTrouble(troubleOf(error));
     });
     return () => stop.abort();
   }, [node.id]);
-  if (trouble !== undefined) return <p class="server-words" role="alert">{trouble}</p>;
+  if (trouble !== undefined && events.length === 0) return <TroubleLine trouble={trouble} />;
   if (events.length === 0) return <p class="faint" role="status">{TEXTS.podEvents.none}</p>;
   return (
     <ol class="pod-events">

@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { type ActionOptions, planOfRetry, type RetryPlan } from "../../data/actions.ts";
-import { troubleOf } from "../../data/api.ts";
+import { readAgain } from "../../data/again.ts";
+import { type Trouble, troubleOf } from "../../data/api.ts";
 import { isChoosable, selectorOf, turned } from "../../model/choice.ts";
 import { lookOfNode, phaseOf } from "../../model/phases.ts";
 import { nodesOf, titleOf } from "../../model/tree.ts";
@@ -181,7 +182,13 @@ function usePlan(
     const stop = new AbortController();
     const ask = async () => {
       try {
-        const plan = await planOfRetry(workflow, options, stop.signal);
+        const { signal } = stop;
+        const tell = (trouble: Trouble | undefined) =>
+          trouble && setFound({ refusal: trouble.message });
+        const plan = await readAgain(() => planOfRetry(workflow, options, signal), {
+          signal,
+          tell,
+        });
         if (!stop.signal.aborted) setFound({ plan });
       } catch (error) {
         if (!stop.signal.aborted) setFound({ refusal: troubleOf(error).message });
