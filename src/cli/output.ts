@@ -4,6 +4,7 @@ import process from "node:process";
 import { Option } from "commander";
 import type { Pair } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
+import { shownText } from "../base/shown_text.ts";
 
 export type Format = "json" | "yaml" | "wide" | "short" | "name";
 
@@ -98,10 +99,9 @@ export function printObject(value: Json | JsonObject, format: "json" | "yaml"): 
 /** Longest foreign text in a cell of a table, UTF-16 units. */
 const MAX_CELL = 80;
 
-/** A foreign text without control characters that a terminal would obey. Its lines and tabs stay. */
+/** A foreign text without what a terminal would obey, or nobody would see. Its lines and tabs stay. */
 export function terminalText(text: string): string {
-  // deno-lint-ignore no-control-regex -- these are what is shown instead
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, escaped);
+  return shownText(text).replaceAll("\r", escaped);
 }
 
 /** The same on one line, of limited length: a cell. */

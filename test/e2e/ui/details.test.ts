@@ -359,6 +359,41 @@ describe.skipIf(missing !== undefined)(
       expect(await ui.page.title()).not.toBe("broken");
     });
 
+    test("what is not seen in a text is written out: it can't reorder the page or look like something else", async () => {
+      const value = "invoice\u202efdp.exe ad\u200bmin";
+      const print = "printf 'safe \\342\\200\\256 fake\\033[31mred\\033[0m\\n'; exit 1";
+      const steps = [[{ name: "loop", template: "x", withItems: [value] }]];
+      await ui.submit("unseen", {
+        entrypoint: "main",
+        arguments: { parameters: [{ name: "p", value }] },
+        templates: [{ name: "main", steps }, { name: "x", ...shell(print) }],
+      });
+      await ui.open("/workflows/default/unseen");
+      await head("Failed");
+      const pod = ui.page.locator(".log-tail").getByText("safe \\u202e fakered");
+      await pod.waitFor();
+      for (const view of ["graph", "tree", "time", "logs", "manifest"]) {
+        await ui.open(`/workflows/default/unseen?view=${view}`);
+        if (view === "manifest") await editor().getByText("invoice").first().waitFor();
+        else await shows(view === "logs" ? "safe \\u202e fakered" : /invoice\\u202efdp/);
+        const found = await ui.page.evaluate<string[]>(`(() => {
+          const unseen = /[\\p{Bidi_C}\\u200b\\u001b]/u;
+          const walker = document.createTreeWalker(document, NodeFilter.SHOW_ALL);
+          const found = [];
+          for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            if (node.nodeType === 3 && unseen.test(node.data)) found.push(node.data);
+            for (const { name, value } of node.attributes ?? []) {
+              if (unseen.test(value)) found.push(name + "=" + value);
+            }
+          }
+          return found;
+        })()`);
+        expect(found, view).toEqual([]);
+      }
+      await ui.open("/?columns=param:p");
+      await shows("invoice\\u202efdp.exe ad\\u200bmin");
+    });
+
     test.each([360, 1280, 1920])("nothing is wider than a screen of %i px", async (width) => {
       await ui.page.setViewportSize({ width, height: 800 });
       for (

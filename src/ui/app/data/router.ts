@@ -1,5 +1,6 @@
 /** Which page is open: its path and query. Links within the pages change it without loading a document. */
 import { createStore } from "@xstate/store";
+import { shownText } from "../../../base/shown_text.ts";
 import { belongsTo, PAGES, placeOf } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { addressOf, ROOT } from "./root.ts";
@@ -84,5 +85,5 @@ function showPlace(): void {
   const place = placeOf(path);
   const page = PAGES.find(({ key }) => key === place?.key);
   const title = place?.params["name"] ?? page?.title ?? TEXTS.pages.notFound;
-  document.title = `${title} · ${TEXTS.name}`;
+  document.title = shownText(`${title} · ${TEXTS.name}`);
 }

@@ -24,7 +24,13 @@ import {
 import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
-import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import type { TextProblem } from "../model/manifest_check.ts";
 import { type JsonSchema, placeAt, proposalsAt } from "../model/manifest_schema.ts";
@@ -124,9 +130,13 @@ export function openEditor(host: HTMLElement, options: EditorOptions): Editor {
   };
 }
 
+// The editor shows most of them by itself.
+const UNSEEN_IN_CODE = /[\p{Bidi_C}\p{DI}]/gu;
+
 function extensionsFor({ language, label, edit }: EditorOptions): Extension[] {
   return [
     lineNumbers(),
+    highlightSpecialChars({ addSpecialChars: UNSEEN_IN_CODE }),
     codeFolding(),
     foldGutter(),
     language === "json" ? json() : yaml(),
