@@ -7,7 +7,7 @@
  * Control characters except line feed, tab and carriage return; marks that direct the order of characters; and what has no
  * look. Joiners and variation selectors after what is not ASCII are left: some scripts, and emoji, are written with them.
  */
-export const UNSEEN: RegExp = new RegExp(
+const UNSEEN: RegExp = new RegExp(
   "(?<=[^\\p{ASCII}\\p{Cc}\\p{Bidi_C}])[\\u200c\\u200d\\ufe0e\\ufe0f]|" +
     "\\ufe0f(?=\\u20e3)|" +
     "(?<unseen>(?![\\n\\t\\r])[\\p{Cc}\\p{Bidi_C}\\p{DI}\\u2028\\u2029\\ufff9-\\ufffb])",

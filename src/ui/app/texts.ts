@@ -390,6 +390,8 @@ export const TEXTS = {
     attempts: "Attempts",
     labels: "Labels",
     long: (count: number) => `${count.toLocaleString("en")} characters`,
+    cut: (count: number) =>
+      `Only the first ${count.toLocaleString("en")} characters are shown; copying takes all.`,
     download: "Download",
     preview: "Preview",
     previewOf: (name: string) => `Preview of ${name}`,
@@ -431,6 +433,8 @@ export const TEXTS = {
     allTemplates: "All templates",
     of: (name: string, namespace: string) => `${name} in ${namespace}`,
     wakes: (rest: string) => `Goes on by itself in ${rest}.`,
+    moreInputs: (count: number) =>
+      `${many(count, "further input", "further inputs")}: open the step`,
     more: "Show more",
     none: {
       title: "Nothing is waiting",
@@ -496,6 +500,7 @@ export const TEXTS = {
     format: "Format",
     yaml: "YAML",
     json: "JSON",
+    long: "JSON, because it is too long for YAML here",
     keys: "Ctrl+Space suggests what can go here. Ctrl+F searches.",
     line: (line: number) => `Line ${line}:`,
     unknown: (name: string, near: string | undefined) =>
@@ -642,8 +647,6 @@ export const TEXTS = {
       cut: "Only the beginning is kept.",
       base64: "They are not text, so they are shown in base64.",
       lost: "It cannot be replayed: send the event again.",
-      long: (count: number) =>
-        `Only the first ${count.toLocaleString("en")} characters are shown; copying takes all.`,
     },
     try: "Try it with other bindings",
     replay: {

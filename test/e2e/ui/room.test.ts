@@ -135,6 +135,51 @@ describe.skipIf(missing !== undefined)(
       expect(clamp).toBe("2");
     });
 
+    test("no message, input or output fills a page, however long it is", async () => {
+      const many = Array.from(
+        { length: 40 },
+        (_, at) => ({ name: `p${at}`, value: "v".repeat(5_000) }),
+      );
+      const supplied = { parameters: [{ name: "out", valueFrom: { supplied: {} } }] };
+      await ui.submit("wordy", {
+        entrypoint: "main",
+        arguments: { parameters: many },
+        templates: [{
+          name: "main",
+          inputs: { parameters: many.map(({ name, value }) => ({ name, value })) },
+          suspend: {},
+          outputs: supplied,
+        }],
+      });
+      await ui.page.setViewportSize({ width: 1280, height: 900 });
+      await ui.open("/waiting?namespace=default&text=wordy");
+      const entry = ui.page.locator(".inbox > li").first();
+      await entry.getByRole("link", { name: "30 further inputs: open the step" }).waitFor();
+      expect((await entry.boundingBox())?.height).toBeLessThan(3_500);
+      await ui.call("PUT", "workflows/default/wordy/set", {
+        nodeFieldSelector: "displayName=wordy",
+        phase: "Failed",
+        message: "word ".repeat(10_000),
+        outputParameters: JSON.stringify({ out: "o".repeat(50_000) }),
+      });
+      await expect.poll(() => phase("wordy")).toBe("Failed");
+      await ui.open("/workflows/default/wordy");
+      const told = ui.page.locator(".long-words");
+      await told.first().waitFor();
+      for (const one of await told.all()) {
+        expect((await one.boundingBox())?.height).toBeLessThan(300);
+        // It is read from its beginning, also by keys.
+        expect(await one.evaluate((box) => box.scrollTop)).toBe(0);
+        expect(await one.innerText()).toMatch(/^(word word|It was)/);
+      }
+      await ui.page.getByText("50,000 characters").click();
+      await ui.page.getByText("Only the first 20,000 characters are shown").waitFor();
+      await ui.open("/?name=wordy");
+      const row = ui.page.locator("tbody tr");
+      await row.hover();
+      expect((await row.boundingBox())?.height).toBeLessThan(350);
+    });
+
     test("the page to try the API fits a phone, and works below a prefix", async () => {
       await ui.page.setViewportSize({ width: 390, height: 844 });
       const proxy = await openPrefixProxy("/some/prefix");

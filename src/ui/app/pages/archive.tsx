@@ -118,7 +118,7 @@ function ArchiveRows({ items }: { items: readonly Workflow[] }): JSX.Element {
           show: ({ metadata: { namespace = "", name = "", uid = "" }, status }) => (
             <>
               <a href={addressOf(archivedPath(namespace, name, uid))} data-keys-row="">{name}</a>
-              {status?.message !== undefined && <p class="faint">{status.message}</p>}
+              {status?.message !== undefined && <p class="message">{status.message}</p>}
             </>
           ),
         },

@@ -11,12 +11,16 @@ import { titleOf } from "../model/tree.ts";
 import { wakesAt } from "../model/waits.ts";
 import { Ago, Empty, Loading, PhaseBadge, TroubleBox } from "../parts/basics.tsx";
 import { type PageProps, workflowPath } from "../paths.ts";
+import { LongWords } from "../parts/long_words.tsx";
 import { TEXTS } from "../texts.ts";
 import { WaitingActions } from "./workflow/waiting_actions.tsx";
 import { TextFilter } from "./workflows/filters.tsx";
 
 /** Entries that are drawn; more are asked for. */
 const STEP = 50;
+/** Inputs of an entry that are shown, and characters of each: its step shows all. */
+const MOST_INPUTS = 10;
+const MOST_OF_INPUT = 1_000;
 
 export function WaitingPage({ query }: PageProps): JSX.Element {
   const namespace = query.get("namespace") ?? "";
@@ -132,18 +136,23 @@ function holds({ workflow, node }: WaitingEntry, text: string): boolean {
     .some((one) => one.toLowerCase().includes(wanted));
 }
 
+function cut(text: string): string {
+  return text.length > MOST_OF_INPUT ? `${text.slice(0, MOST_OF_INPUT)}…` : text;
+}
+
 function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
   const { workflow, node } = entry;
   const now = useNow();
   const { name = "", namespace = "" } = workflow.metadata;
   const wakes = wakesAt(workflow, node);
   const inputs = node.inputs?.parameters ?? [];
+  const path = addressOf(workflowPath(namespace, name, { node: node.id }));
   return (
     <li>
       <div class="entry-head">
         <PhaseBadge look="Waiting" />
         <h2>
-          <a href={addressOf(workflowPath(namespace, name, { node: node.id }))} data-keys-row="">
+          <a href={path} data-keys-row="">
             <span class="wide-name">{titleOf(node)}</span>
             <span class="faint">{TEXTS.inbox.of(name, namespace)}</span>
           </a>
@@ -152,21 +161,26 @@ function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
           <Ago at={node.startedAt} />
         </span>
       </div>
-      {node.message && <p class="server-words">{node.message}</p>}
+      {node.message && <LongWords text={node.message} look="server-words" />}
       {wakes !== undefined && (
         <p class="faint">{TEXTS.inbox.wakes(durationText(Math.max(0, wakes - now)))}</p>
       )}
       {inputs.length > 0 && (
         <dl class="values">
-          {inputs.map((input) => (
+          {inputs.slice(0, MOST_INPUTS).map((input) => (
             <div key={input.name}>
               <dt>{input.name}</dt>
               <dd>
-                <pre>{String(input.value ?? "")}</pre>
+                <pre>{cut(String(input.value ?? ""))}</pre>
               </dd>
             </div>
           ))}
         </dl>
+      )}
+      {inputs.length > MOST_INPUTS && (
+        <p>
+          <a href={path}>{TEXTS.inbox.moreInputs(inputs.length - MOST_INPUTS)}</a>
+        </p>
       )}
       <WaitingActions workflow={workflow} node={node} />
     </li>

@@ -9,25 +9,31 @@ import { ChoiceChips } from "./choice_chips.tsx";
 
 const LANGUAGES = ["yaml", "json"] as const;
 type Language = typeof LANGUAGES[number];
+/** While a longer text is written as YAML, the page would stand still; characters of JSON. */
+const MOST_AS_YAML = 1_000_000;
 
 export function CodeView({ value, label }: { value: unknown; label: string }): JSX.Element {
   const [language, setLanguage] = useState<Language>("yaml");
-  const yaml = useYaml(value);
   const json = useMemo(() => JSON.stringify(value, null, 2), [value]);
-  const text = language === "json" ? json : yaml;
+  const isLong = json.length > MOST_AS_YAML;
+  const yaml = useYaml(isLong ? null : value);
+  const shown = isLong ? "json" : language;
+  const text = shown === "json" ? json : yaml;
   return (
     <div class="manifest">
       <div class="tools">
-        <ChoiceChips
-          choices={LANGUAGES}
-          chosen={language}
-          choose={setLanguage}
-          texts={TEXTS.code}
-          label={TEXTS.code.format}
-        />
+        {isLong ? <span class="faint">{TEXTS.code.long}</span> : (
+          <ChoiceChips
+            choices={LANGUAGES}
+            chosen={language}
+            choose={setLanguage}
+            texts={TEXTS.code}
+            label={TEXTS.code.format}
+          />
+        )}
         {text !== undefined && <CopyButton text={text} what={TEXTS.copy.manifest} />}
       </div>
-      {text === undefined ? <Loading /> : <Shown text={text} language={language} label={label} />}
+      {text === undefined ? <Loading /> : <Shown text={text} language={shown} label={label} />}
     </div>
   );
 }

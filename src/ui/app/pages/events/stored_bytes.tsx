@@ -2,10 +2,8 @@
 import type { JSX } from "preact";
 import { bytesText, type Delivery } from "../../model/deliveries.ts";
 import { CopyButton } from "../../parts/basics.tsx";
+import { MOST_SHOWN } from "../../parts/long_words.tsx";
 import { TEXTS } from "../../texts.ts";
-
-/** Characters that are drawn; a page with millions of them would stand still. */
-const MOST_SHOWN = 20_000;
 
 /** A text in a box that scrolls, with a button that copies all of it. */
 export function LongText(
@@ -19,7 +17,7 @@ export function LongText(
         tabIndex={0}
         aria-label={label}
       ><code>{text.slice(0, MOST_SHOWN)}</code></pre>
-      {text.length > MOST_SHOWN && <p class="faint">{TEXTS.events.payload.long(MOST_SHOWN)}</p>}
+      {text.length > MOST_SHOWN && <p class="faint">{TEXTS.panel.cut(MOST_SHOWN)}</p>}
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { nodesOf, titleOf } from "../../model/tree.ts";
 import { waitingSteps } from "../../model/waits.ts";
 import { Ago, CopyButton, Fact, PhaseBadge, Span } from "../../parts/basics.tsx";
 import { Icon } from "../../parts/icons.tsx";
+import { LongWords, MOST_SHOWN } from "../../parts/long_words.tsx";
 import { TEXTS } from "../../texts.ts";
 import { Artifacts } from "./artifacts.tsx";
 import { LogView } from "./log_view.tsx";
@@ -40,7 +41,7 @@ export function SidePanel({ workflow, selected, select }: ViewProps): JSX.Elemen
         </button>
       </header>
       <NodeFacts node={node} />
-      {node.message && <p class="server-words">{node.message}</p>}
+      {node.message && <LongWords text={node.message} look="server-words" />}
       {isUntold(workflow, node) && <WaitingActions workflow={workflow} node={node} />}
       <Parameters title={TEXTS.panel.inputs} of={node.inputs?.parameters} />
       <Artifacts
@@ -151,7 +152,12 @@ function Parameters(
 
 function Value({ text, what }: { text: string; what: string }): JSX.Element {
   if (text === "") return <span class="faint">{TEXTS.none}</span>;
-  const body = <pre tabIndex={text.length > 80 ? 0 : undefined}>{text}</pre>;
+  const body = (
+    <>
+      <pre tabIndex={text.length > 80 ? 0 : undefined}>{text.slice(0, MOST_SHOWN)}</pre>
+      {text.length > MOST_SHOWN && <p class="faint">{TEXTS.panel.cut(MOST_SHOWN)}</p>}
+    </>
+  );
   return (
     <>
       {text.length > LONG
@@ -193,7 +199,7 @@ function Attempts(
             <span class="faint">
               <Span of={attempt} />
             </span>
-            {attempt.message && <p class="more">{attempt.message}</p>}
+            {attempt.message && <LongWords text={attempt.message} look="more" />}
           </li>
         ))}
       </ol>

@@ -13,6 +13,7 @@ import { storyOf } from "../../model/story.ts";
 import type { Sentence } from "../../model/story_parts.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { locksPath } from "../../paths.ts";
+import { LongWords } from "../../parts/long_words.tsx";
 import { TEXTS } from "../../texts.ts";
 import { showStep } from "./show_step.ts";
 import { WaitingActions } from "./waiting_actions.tsx";
@@ -36,7 +37,7 @@ export function Story({ workflow }: { workflow: Workflow }): JSX.Element {
             <LookIcon look={LOOKS[sentence.kind]} />
             <div>
               <Words sentence={sentence} />
-              {sentence.more.map((line) => <p key={line} class="more">{line}</p>)}
+              {sentence.more.map((line) => <LongWords key={line} text={line} look="more" />)}
               {sentence.lock !== undefined && (
                 <p>
                   <a href={addressOf(locksPath(sentence.lock))}>{TEXTS.story.holders}</a>
