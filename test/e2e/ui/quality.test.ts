@@ -155,7 +155,8 @@ describe.skipIf(missing !== undefined)(`every page${skipped}`, () => {
           found.push(`${path}, ${colorScheme}: ${id} at ${places}`);
         }
       }
-      for (const width of [360, 1280, 1920]) {
+      // 640: a screen of 1280 at twice the size.
+      for (const width of [320, 640, 1280, 1920]) {
         await page.setViewportSize({ width, height: 800 });
         // The graph is laid out for the width that it has at first; all else follows the screen.
         if (path.startsWith("/workflows/")) await page.reload();
@@ -263,6 +264,37 @@ describe.skipIf(missing !== undefined)(`every page${skipped}`, () => {
     await keyboard.press("g");
     await keyboard.press("w");
     await ui.page.getByRole("heading", { name: "Workflows" }).waitFor();
+  });
+
+  test("with the colours of the system, drawings have them too, whatever the theme, and what is chosen shows", async () => {
+    const looks = (selector: string, property: string) =>
+      ui.page.locator(selector).first().evaluate(
+        (one, property) => getComputedStyle(one).getPropertyValue(property),
+        property,
+      );
+    for (const colorScheme of ["light", "dark"] as const) {
+      await ui.page.emulateMedia({ forcedColors: "active", colorScheme });
+      await open("/workflows/default/broken");
+      // The theme that the visitor chose does not matter.
+      const theme = colorScheme === "light" ? "dark" : "light";
+      await ui.page.evaluate(
+        (theme) => void (document.documentElement.dataset.theme = theme),
+        theme,
+      );
+      await ui.page.locator(".step.selected").waitFor();
+      const [text, ground] = [
+        await looks("body", "color"),
+        await looks("body", "background-color"),
+      ];
+      expect(text).not.toBe(ground);
+      expect(await looks(".step .title", "fill")).toBe(text);
+      expect(await looks(".step .ground", "fill")).toBe(ground);
+      expect(await looks(".step.selected .ground", "stroke")).not.toBe(
+        await looks(".step:not(.selected) .ground", "stroke"),
+      );
+      expect(await looks(".tabs [aria-selected=true]", "background-color")).not.toBe(ground);
+    }
+    await ui.page.emulateMedia({ forcedColors: null, colorScheme: null });
   });
 
   test("on paper a page is light, and has no controls", async () => {
