@@ -79,6 +79,8 @@ export const TEXTS = {
   theme: { label: "Colours", system: "System colours", light: "Light", dark: "Dark" },
   connection: {
     lost: "Connection lost – what you see may be old. Trying again …",
+    refused:
+      "You may not watch this, so what you see gets old. Load the page again to see what is new.",
     back: "Connected again – everything is up to date.",
   },
   fault: {

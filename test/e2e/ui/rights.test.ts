@@ -129,6 +129,20 @@ describe.skipIf(missing !== undefined)(
       expect(ui.browser.troubles()).toEqual([]);
     });
 
+    test("is told that what it sees gets old where it may list but not watch", async () => {
+      const watches = /\/workflow-events\//;
+      const refusal = { status: 403, json: { code: 7, message: "watch is not allowed" } };
+      await ui.page.route(watches, (route) => route.fulfill(refusal));
+      await ui.open("/?namespace=team");
+      await ui.page.getByText("You may not watch this").waitFor();
+      await ui.page.getByRole("link", { name: "waits", exact: true }).waitFor();
+      expect(await ui.page.getByText("Connection lost").count()).toBe(0);
+      // It goes on by itself when the right is given.
+      await ui.page.unroute(watches);
+      await ui.page.getByText("You may not watch this").waitFor({ state: "detached" });
+      expect(ui.browser.troubles().every((one) => one.startsWith("403 GET"))).toBe(true);
+    });
+
     test("is told that it may not submit", async () => {
       await ui.open("/submit?template=greet");
       await ui.page.getByText("You may not submit workflows in “team”").waitFor();

@@ -87,7 +87,7 @@ class Watch {
       }
       if (document.hidden) continue;
       if (end === "refused") this.#pause = LONGEST_PAUSE_MS;
-      connection.trigger.lost({ watch: this.#id });
+      connection.trigger.lost({ watch: this.#id, why: end });
       await rest(this.#pause * (0.75 + Math.random() / 2), signal);
       this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
     }

@@ -1,7 +1,7 @@
 /** What is said above the pages: what actions did, and whether what is shown is up to date. */
 import type { JSX } from "preact";
 import { useNow } from "../data/clock.ts";
-import { connection } from "../data/connection.ts";
+import { connection, staleness } from "../data/connection.ts";
 import { notices } from "../data/notices.ts";
 import { addressOf } from "../data/root.ts";
 import { useStore } from "../data/use_store.ts";
@@ -43,12 +43,12 @@ const BACK_MS = 4_000;
 
 export function ConnectionLine(): JSX.Element {
   const now = useNow();
-  const isLost = useStore(connection, ({ lost }) => lost.size > 0);
+  const stale = useStore(connection, staleness);
   const backAt = useStore(connection, (context) => context.backAt);
-  const isBack = !isLost && backAt !== undefined && now - backAt < BACK_MS;
+  const isBack = stale === undefined && backAt !== undefined && now - backAt < BACK_MS;
   return (
-    <div role="status" class={isLost ? "connection lost" : isBack ? "connection back" : "unseen"}>
-      {isLost ? TEXTS.connection.lost : isBack ? TEXTS.connection.back : ""}
+    <div role="status" class={stale ? "connection lost" : isBack ? "connection back" : "unseen"}>
+      {stale ? TEXTS.connection[stale] : isBack ? TEXTS.connection.back : ""}
     </div>
   );
 }
