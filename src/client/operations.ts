@@ -720,7 +720,7 @@ export interface Operations {
   WorkflowService_GetWorkflow: {
     kind: "unary";
     params: { namespace: string; name: string };
-    query: { "getOptions.resourceVersion"?: string | undefined; "fields"?: string | undefined; "uid"?: string | undefined; "exactTimes"?: boolean | undefined };
+    query: { "getOptions.resourceVersion"?: string | undefined; "fields"?: string | undefined; "uid"?: string | undefined; "exactTimes"?: boolean | undefined; "waits"?: boolean | undefined };
     body: undefined;
     answer: Workflow;
   };

@@ -498,7 +498,7 @@ export interface WorkflowStatus {
   taskResultsCompletionStatus?: Record<string, boolean>;
   compressedNodes?: string;
   offloadNodeStatusVersion?: string;
-  /** Since when a suspend step waits; only in lists and watches that ask for it. */
+  /** Since when a suspend step waits; only where somebody asks for it. */
   waitsSince?: string;
 }
 

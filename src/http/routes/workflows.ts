@@ -146,15 +146,15 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     operation: "WorkflowService_GetWorkflow",
     tag,
     summary: "Get a workflow; `@latest` is the newest of the namespace",
-    query: { ...GET_OPTIONS, fields: "string", uid: "string", exactTimes: "bool" },
+    query: { ...GET_OPTIONS, fields: "string", uid: "string", exactTimes: "bool", waits: "bool" },
     answer,
     run: async (call) => {
-      const { fields, uid, exactTimes } = call.query;
+      const { fields, uid, exactTimes, waits } = call.query;
       const projection = parseProjection(fields);
       const ref = { ...workflowRef(call), ...defined({ uid }) };
       const workflow = await getWorkflow(call.service, call.caller, ref, {
         withoutNodes: !showsNodes(projection),
-        ...defined({ exactTimes }),
+        ...defined({ exactTimes, waits }),
       });
       return projection === undefined
         ? wholeWire(workflow)

@@ -13,11 +13,13 @@ import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { objectNotFound } from "../object_names.ts";
 import {
+  findIndex,
   headFromStored,
   readStoredWorkflow,
   requireReadable,
   workflowSteps,
 } from "./stored_workflow.ts";
+import { withWait } from "./waits.ts";
 
 /** Selects workflows that were not deleted. */
 export const NOT_ARCHIVED: LabelTerm = {
@@ -140,6 +142,11 @@ export interface WorkflowRef {
   uid?: string;
 }
 
+interface ReadOptions extends ViewOptions {
+  /** It is shown since when a step waits. */
+  waits?: boolean;
+}
+
 /**
  * Reads a workflow for a caller.
  * @param shown `withoutNodes`: its nodes, and what follows from them, are not even loaded
@@ -148,7 +155,7 @@ export async function getWorkflow(
   deps: ServiceDeps,
   caller: Caller,
   ref: WorkflowRef,
-  { withoutNodes = false, exactTimes = false }: ViewOptions = {},
+  { withoutNodes = false, exactTimes = false, waits = false }: ReadOptions = {},
 ): Promise<Workflow> {
   const { namespace } = ref;
   const name = await allowedName(deps, caller, ref, "get");
@@ -159,7 +166,10 @@ export async function getWorkflow(
   const head = withoutNodes ? stored && headFromStored(stored, exactTimes) : undefined;
   const workflow = head ??
     (stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes));
-  if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) return workflow;
+  if (workflow !== undefined && (uid === "" || workflow.metadata.uid === uid)) {
+    const index = waits && stored ? await findIndex(deps.store, stored) : undefined;
+    return withWait(workflow, index?.waitsSince);
+  }
   const archived = uid === ""
     ? await findDeletedWorkflow(deps, namespace, name, exactTimes)
     : await findWorkflowByUid(deps, uid, exactTimes);

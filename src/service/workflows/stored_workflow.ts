@@ -94,7 +94,7 @@ export async function readStoredWorkflow(
 }
 
 /** The entry of an actor in the index of lists. */
-async function findIndex(
+export async function findIndex(
   { query }: Pick<Store, "query">,
   { id }: StoredActor,
 ): Promise<IndexEntry | undefined> {

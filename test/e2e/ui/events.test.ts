@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await ui.page.locator(".headline .phase", { hasText: "Matched" }).waitFor();
     await ui.page.getByRole("link", { name: /^t-/ }).waitFor();
     const made = ui.page.locator(".made");
-    await made.getByText("Running").waitFor();
+    await made.getByText("Waiting").waitFor();
     const name = await made.getByRole("link").textContent();
     await ui.call("PUT", `workflows/default/${name}/resume`, {});
     await made.getByText("Succeeded").waitFor();

@@ -69,7 +69,7 @@ export async function readWorkflow(
 ): Promise<Workflow> {
   return await api.call("WorkflowService_GetWorkflow", {
     params: { namespace, name },
-    query: { fields: "metadata.name,spec.suspend,status.phase" },
+    query: { fields: "metadata.name,spec.suspend,status.phase,status.waitsSince", waits: true },
     signal,
   });
 }

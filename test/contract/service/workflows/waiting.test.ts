@@ -154,6 +154,12 @@ describe.each(STORES)("on %s", (_, open) => {
     expect(told?.waitsSince).toMatch(EXACT);
     expect(told?.waitsSince?.slice(0, 19)).toBe(begun.slice(0, 19));
 
+    const head = await ask<Workflow>(
+      "workflows/c/idle?waits=true&fields=status.phase,status.waitsSince",
+    );
+    expect(head.status?.waitsSince).toBe(told?.waitsSince);
+    expect((await ask<Workflow>("workflows/c/idle")).status).not.toHaveProperty("waitsSince");
+
     const { metadata } = await ask<List>("workflows/c");
     const changes = async (query: string, version = metadata.resourceVersion) => {
       const path = `workflow-events/c?listOptions.resourceVersion=${version}&${query}`;
