@@ -217,7 +217,7 @@ describe.skipIf(missing !== undefined)(
       // Sooner, a click at the same place would be the second half of a double click.
       await ui.page.waitForTimeout(500);
       await act("Resume");
-      await head("Waiting");
+      await head("Running");
       await act("Stop");
       await dialog.getByLabel("Message (optional)").fill("not today");
       await dialog.getByRole("button", { name: "Stop" }).click();
