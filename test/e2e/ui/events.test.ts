@@ -117,6 +117,8 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await ui.page.waitForURL(/\/events\/bindings\/default\/builds$/);
     await ui.page.getByRole("heading", { name: "Manifest" }).waitFor();
     await shows("1 matched, 0 failed");
+    const template = await ui.page.locator(".facts a[href*='/templates/']").getAttribute("href");
+    expect(template).toMatch(/\/templates\/default\/t$/);
     expect(ui.browser.troubles()).toEqual([]);
   });
 

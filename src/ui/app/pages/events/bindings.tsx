@@ -8,7 +8,14 @@ import { addressOf } from "../../data/root.ts";
 import { shortReason } from "../../model/deliveries.ts";
 import { Ago, CopyButton, Empty, Fact, LoadState } from "../../parts/basics.tsx";
 import { Manifest } from "../../parts/manifest.tsx";
-import { bindingPath, eventPath, eventsPath, type PageProps, withQuery } from "../../paths.ts";
+import {
+  bindingPath,
+  eventPath,
+  eventsPath,
+  type PageProps,
+  templatePath,
+  withQuery,
+} from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { TextFilter } from "../workflows/filters.tsx";
 import { EventTabs } from "./event_tabs.tsx";
@@ -155,11 +162,23 @@ function BindingDetails({ row: { binding, activity } }: { row: BindingRow }): JS
   const { name = "", namespace = "" } = binding.metadata;
   const texts = TEXTS.events.bindings;
   const selector = binding.spec.event?.selector ?? "";
+  const template = binding.spec.submit?.workflowTemplateRef;
   return (
     <>
       <dl class="facts">
         <Fact name={texts.heads.namespace}>{namespace}</Fact>
         <Fact name={texts.heads.does}>{deedsOf(binding)}</Fact>
+        {template?.name !== undefined && (
+          <Fact name={TEXTS.workflow.facts.template}>
+            <a
+              href={addressOf(
+                templatePath(template.clusterScope === true ? "" : namespace, template.name),
+              )}
+            >
+              {template.name}
+            </a>
+          </Fact>
+        )}
         <Fact name={texts.heads.match}>
           <Deed namespace={namespace} deed={activity?.lastMatch} />
         </Fact>
