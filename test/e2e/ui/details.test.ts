@@ -291,7 +291,7 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/workflows/default/run-2");
       const runs = ui.page.getByRole("region", { name: "The newest runs of greet" });
       await runs.getByText("run-2 (this one)").waitFor();
-      await runs.getByRole("row").filter({ hasText: "run-1" }).getByText(/\d+ (ms|s)/)
+      await runs.getByRole("row").filter({ hasText: "run-1" }).getByText(/^[\d.]+ (ms|s)$/)
         .waitFor();
       await runs.getByRole("link", { name: "run-1" }).click();
       await ui.page.waitForURL(/run-1$/);
