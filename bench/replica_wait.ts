@@ -7,7 +7,7 @@
  * One Redis with one replica, both with `everysec`. Two stores on it, one that waits for the replica and one that doesn't, take turns:
  * one commit after the other, and commits of 16 shards at the same time.
  */
-import { partTexts } from "../src/engine/part_text.ts";
+import { partTexts } from "../src/base/part_text.ts";
 import { openRedisStore } from "../src/store/redis/store.ts";
 import type { Store } from "../src/store/port.ts";
 import { acquired, changeOf, commitOf } from "../test/contract/store/store_setting.ts";

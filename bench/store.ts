@@ -8,7 +8,7 @@
  * and 256 in flight over 64 shards. lists: a page of 50 without its nodes, at 1,000 and at 100,000 stored workflows.
  * memory: bytes of Redis for each of 100,000 suspended workflows (header of 1 KB, 3 nodes of 300 bytes, 4 labels).
  */
-import { partTexts } from "../src/engine/part_text.ts";
+import { partTexts } from "../src/base/part_text.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

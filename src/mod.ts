@@ -128,7 +128,7 @@ export { control } from "./engine/orders/control.ts";
 export { createWorkflow } from "./engine/create.ts";
 export type { Effect, LockKey, TaskSpec } from "./engine/effect.ts";
 export type { Changes, EngineEnv, ManifestRef } from "./engine/engine.ts";
-export { partsByKey, type PartText } from "./engine/part_text.ts";
+export { partsByKey, type PartText } from "./base/part_text.ts";
 export type { WorkflowState } from "./engine/state.ts";
 export { viewWorkflow } from "./engine/view.ts";
 

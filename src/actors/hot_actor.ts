@@ -3,7 +3,7 @@
  * receives commands, goes on as far as it can, and hands out what changed. The host commits that before anything of it
  * becomes visible; when a commit is lost the actor is thrown away and hydrated again.
  */
-import type { PartText } from "../engine/part_text.ts";
+import type { PartText } from "../base/part_text.ts";
 import type { Json } from "../base/json.ts";
 import type { Steps } from "../base/steps.ts";
 import type { Effect } from "../engine/effect.ts";

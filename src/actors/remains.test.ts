@@ -1,5 +1,5 @@
 /** What is left of a large workflow that was removed. */
-import { partTexts } from "../engine/part_text.ts";
+import { partTexts } from "../base/part_text.ts";
 import { expect, test } from "vitest";
 import { manyNodes } from "../../test/support/large_workflow.ts";
 import { openMemoryStore } from "../store/memory/store.ts";

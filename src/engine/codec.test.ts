@@ -1,4 +1,4 @@
-import { partsByKey } from "./part_text.ts";
+import { partsByKey } from "../base/part_text.ts";
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
 import { indexEntry, loadWorkflow, takeChanges } from "./codec.ts";

@@ -4,7 +4,7 @@
  * older one wrote. Arguments are stored apart, because without them all workflows of a manifest have the same specs, which
  * are then read once for all of them.
  */
-import type { PartText } from "./part_text.ts";
+import type { PartText } from "../base/part_text.ts";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";

@@ -1,5 +1,5 @@
 /** Stories: a manifest, what happens, and how the workflow looks afterwards. */
-import { partsByKey } from "./part_text.ts";
+import { partsByKey } from "../base/part_text.ts";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Workflow } from "../spec/manifest.ts";

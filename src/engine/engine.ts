@@ -22,7 +22,7 @@
  * variables; change.ts, and no other file, changes the records of nodes and wakes those that wait. finish.ts ends the workflow;
  * life/ holds its statechart.
  */
-import type { PartText } from "./part_text.ts";
+import type { PartText } from "../base/part_text.ts";
 import type { RunContext } from "../expr/values/run_context.ts";
 import type { IndexEntry } from "./index_entry.ts";
 import type { ArtifactKeys } from "../spec/artifact_key.ts";

@@ -1,5 +1,5 @@
 /** Workflows that grow without end, in many ways: each ends in Error, and none of its turns is long. */
-import { partsByKey } from "./part_text.ts";
+import { partsByKey } from "../base/part_text.ts";
 import { STANDARD_NAMING } from "../spec/naming.ts";
 import process from "node:process";
 import { describe, expect, test } from "vitest";

@@ -9,7 +9,7 @@ import { createWorkflow } from "./create.ts";
 import type { TaskSpec } from "./effect.ts";
 import { control } from "./orders/control.ts";
 import { withResults } from "./orders/resubmit.ts";
-import { partsByKey } from "./part_text.ts";
+import { partsByKey } from "../base/part_text.ts";
 import { nodeId } from "./scope/names.ts";
 import { viewWorkflow } from "./view.ts";
 

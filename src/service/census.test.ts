@@ -1,4 +1,4 @@
-import { partTexts } from "../engine/part_text.ts";
+import { partTexts } from "../base/part_text.ts";
 import { expect, test } from "vitest";
 import { MemoryArchive } from "../../test/support/memory_archive.ts";
 import { systemClock } from "../platform/clock.ts";

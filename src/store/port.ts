@@ -9,7 +9,7 @@
  * - Times are epoch milliseconds of the STORE's clock where the store decides (leases, timers' due check uses the caller's).
  * - Trouble with the backend (down, read-only, out of memory, loading) is a `Problem` with code Unavailable.
  */
-import type { PartText } from "../engine/part_text.ts";
+import type { PartText } from "../base/part_text.ts";
 import type { Json } from "../base/json.ts";
 import type { IndexEntry } from "../engine/index_entry.ts";
 import type { EntryFilter } from "../expr/selectors/entry_filter.ts";

@@ -4,7 +4,7 @@
  * is in the store or in the archive, what the archive has was committed, and at the end everything is found once, as it was
  * last.
  */
-import { partsByKey } from "../../src/engine/part_text.ts";
+import { partsByKey } from "../../src/base/part_text.ts";
 import type { Archive, ArchivedWorkflow } from "../../src/archive/port.ts";
 import { unrestrictedCaller } from "../../src/auth/caller.ts";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";

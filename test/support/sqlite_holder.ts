@@ -1,5 +1,5 @@
 /** A separate process for tests: opens the store in the given folder and commits until it is killed. */
-import { partTexts } from "../../src/engine/part_text.ts";
+import { partTexts } from "../../src/base/part_text.ts";
 import process from "node:process";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 

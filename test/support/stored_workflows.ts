@@ -1,5 +1,5 @@
 /** Stores filled with many workflows through the store's own commits, without running them. */
-import { partTexts } from "../../src/engine/part_text.ts";
+import { partTexts } from "../../src/base/part_text.ts";
 import { shardOf } from "../../src/actors/actor_ids.ts";
 import type { ActorChange, Store } from "../../src/store/port.ts";
 

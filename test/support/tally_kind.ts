@@ -3,7 +3,7 @@
  * `timer` sets a timer that adds 10,000 when it fires, `defect` throws as a bug of ours would. As with workflows, a
  * repeated outcome changes nothing.
  */
-import { partTexts } from "../../src/engine/part_text.ts";
+import { partTexts } from "../../src/base/part_text.ts";
 import { alreadyExists, invalid, notFound } from "../../src/base/problem.ts";
 import type { ActorKind, HotActor, Taken } from "../../src/actors/hot_actor.ts";
 import type { TaskSpec } from "../../src/engine/effect.ts";

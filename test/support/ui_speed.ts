@@ -1,5 +1,5 @@
 /** How fast the pages are in a browser: when content is there, how long the browser was busy, what memory they hold. */
-import { partTexts } from "../../src/engine/part_text.ts";
+import { partTexts } from "../../src/base/part_text.ts";
 import type { CDPSession, Page } from "playwright-core";
 import type { ActorChange } from "../../src/store/port.ts";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";

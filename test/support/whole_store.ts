@@ -1,5 +1,5 @@
 /** A store with everything in it, through the port as a server uses it; and what a dump finds there. */
-import { partTexts } from "../../src/engine/part_text.ts";
+import { partTexts } from "../../src/base/part_text.ts";
 import fc from "fast-check";
 import { shardOf, workflowActorId } from "../../src/actors/actor_ids.ts";
 import { timerRowId } from "../../src/actors/timers.ts";

@@ -1,6 +1,6 @@
 /** What the commands of a batch did to one actor, gathered into changes for the commit. */
 import type { ManifestRef } from "../../engine/engine.ts";
-import type { PartText } from "../../engine/part_text.ts";
+import type { PartText } from "../../base/part_text.ts";
 import type { SpanRecord } from "../../platform/traces/span.ts";
 import type { ActorChange, ActorId, IndexEntry } from "../../store/port.ts";
 import type { ActorKind, HostEffect, HotEntry } from "../hot_actor.ts";

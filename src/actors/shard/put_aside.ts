@@ -1,5 +1,5 @@
 /** Ends an actor that cannot go on, so that it fails only once and harms no other. */
-import { partsByKey } from "../../engine/part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { EngineEnv } from "../../engine/engine.ts";

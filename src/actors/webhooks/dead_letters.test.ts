@@ -1,4 +1,4 @@
-import { partsByKey } from "../../engine/part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import { expect, test } from "vitest";
 import type { Json } from "../../base/json.ts";
 import type { EngineEnv } from "../../engine/engine.ts";

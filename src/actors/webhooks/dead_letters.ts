@@ -2,7 +2,7 @@
  * The actor of a subscription's dead letters: deliveries that were given up. It keeps the newest of them, each for a while,
  * and hands them out again when somebody asks for a replay. Changes that are no workflow's go through it as well.
  */
-import { partTexts } from "../../engine/part_text.ts";
+import { partTexts } from "../../base/part_text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { invalid } from "../../base/problem.ts";

@@ -1,4 +1,4 @@
-import { partTexts } from "../../engine/part_text.ts";
+import { partTexts } from "../../base/part_text.ts";
 import { afterEach, expect, test } from "vitest";
 import { Deployment, SHARDS, TTL_MS, until } from "../../../test/support/deployment.ts";
 import type { WorkflowSpec } from "../../spec/manifest.ts";

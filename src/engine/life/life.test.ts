@@ -1,4 +1,4 @@
-import { partsByKey } from "../part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ProblemCode } from "../../base/problem.ts";

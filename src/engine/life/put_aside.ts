@@ -2,7 +2,7 @@
  * Ends a workflow that cannot continue. Only its header is read, as far as it is readable. Its nodes stay as they were
  * stored.
  */
-import type { PartText } from "../part_text.ts";
+import type { PartText } from "../../base/part_text.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { ownNames } from "../../spec/naming.ts";
 import { encodePart, indexEntry } from "../codec.ts";

@@ -47,12 +47,7 @@ export function branchPhases(
     for (const id of last) {
       const outbound = turn.state.nodes.get(id);
       if (outbound === undefined) continue;
-      const { phase: ended } = decisive(turn, outbound);
-      // What was left out at the end of an inner template ends as that template did.
-      const inner = outbound.id === node?.id
-        ? undefined
-        : boundaryOf(turn.state.nodes, outbound)?.phase;
-      const own = [ended, inner].find(isCompleted) ?? phaseOf(task);
+      const own = endOf(turn, outbound, node) ?? phaseOf(task);
       if (isFailure(own)) return own;
     }
     return "Succeeded";
@@ -71,6 +66,17 @@ export function branchPhases(
     }
     return phaseOf(target);
   };
+}
+
+/** The phase in which a last node of a task ended. What was left out at the end of an inner template ends as that template did. */
+function endOf(
+  turn: Turn,
+  last: NodeRecord,
+  task: NodeRecord | undefined,
+): NodePhase | undefined {
+  const { phase } = decisive(turn, last);
+  const inner = last.id === task?.id ? undefined : boundaryOf(turn.state.nodes, last)?.phase;
+  return [phase, inner].find(isCompleted);
 }
 
 /** Tells whether a task was skipped or omitted, so that its phase is that of what came before it. */

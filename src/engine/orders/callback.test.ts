@@ -1,5 +1,5 @@
 /** Callbacks: what ends the wait of a step, when, and how often. */
-import { partsByKey } from "../part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import { describe, expect, test } from "vitest";
 import { replaceMarks } from "../../spec/callback.ts";
 import type { Template, Workflow } from "../../spec/manifest.ts";

@@ -1,5 +1,5 @@
 /** The retry of many nodes gives the same tree wherever its turns end and whenever the process dies. */
-import { partsByKey } from "../part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../../base/problem.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";

@@ -1,5 +1,5 @@
 /** A request about many waiting nodes does to each what it would do to it alone, wherever turns end and the process dies. */
-import { partsByKey } from "../part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import { expect, test } from "vitest";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
 import { advance } from "../advance.ts";

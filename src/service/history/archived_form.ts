@@ -1,5 +1,5 @@
 /** A workflow on its way into the archive and out of it. What its object does not show stands in a member of our own. */
-import { partsByKey } from "../../engine/part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import type { ArchivedEntry, ArchivedWorkflow } from "../../archive/port.ts";
 import { archivedActorId, archivedActorName, workflowActorId } from "../../actors/actor_ids.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";

@@ -1,4 +1,4 @@
-import { partTexts } from "../../engine/part_text.ts";
+import { partTexts } from "../../base/part_text.ts";
 import { expect, test } from "vitest";
 import { ManualClock, settle } from "../../../test/support/manual_clock.ts";
 import { storeWorkflows } from "../../../test/support/stored_workflows.ts";

@@ -1,5 +1,5 @@
 /** Mailboxes, commits and actors of the memory adapter. Each call is one turn of the event loop, hence atomic. */
-import { partsByKey } from "../../engine/part_text.ts";
+import { partsByKey } from "../../base/part_text.ts";
 import type { Json } from "../../base/json.ts";
 import type { MemoryShard, MemoryState } from "./state.ts";
 import { publish, shardOf } from "./state.ts";

@@ -3,7 +3,7 @@
  * follows, then the texts of the parts as they are: they are JSON themselves, and quoting them again would cost time
  * and space.
  */
-import type { PartText } from "../../engine/part_text.ts";
+import type { PartText } from "../../base/part_text.ts";
 import type { Change } from "../port.ts";
 import { VersionTooOld } from "../port.ts";
 import type { changeReader } from "../unreadable_change.ts";

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file require-await -- so that trouble and refusals are rejections
 /** Stored manifests of the SQLite adapter. */
-import type { PartText } from "../../engine/part_text.ts";
+import type { PartText } from "../../base/part_text.ts";
 import { defined } from "../../base/defined.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import type { ManifestKind } from "../../spec/manifest.ts";

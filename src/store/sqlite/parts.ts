@@ -2,7 +2,7 @@
  * Parts of actors in the SQLite adapter: all of them, in slices, or without nodes; and what a removal has left behind. The
  * specs of workflows that come from one manifest are the same text, which is stored once.
  */
-import type { PartText } from "../../engine/part_text.ts";
+import type { PartText } from "../../base/part_text.ts";
 import { crc32 } from "node:zlib";
 import { Turns } from "../../platform/turns.ts";
 import { type LoadBounds, NODE_PART_PREFIX } from "../port.ts";

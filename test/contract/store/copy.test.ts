@@ -1,5 +1,5 @@
 /** A store that is copied holds the same in every other adapter and with any number of shards. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

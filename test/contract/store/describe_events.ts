@@ -1,5 +1,5 @@
 /** The event queue, deliveries, blobs and the store as a whole: what every adapter promises. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import type { Delivery, EventStore, QueuedEvent } from "../../../src/store/event_port.ts";

@@ -1,5 +1,5 @@
 /** Lists, watches and manifests: what every adapter promises. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";

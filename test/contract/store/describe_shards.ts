@@ -1,5 +1,5 @@
 /** Membership, leases, mailboxes and commits: what every adapter promises. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ActorChange, Command } from "../../../src/store/port.ts";
 import { ActorExists, StaleEpoch } from "../../../src/store/port.ts";

@@ -1,5 +1,5 @@
 /** Stores with workflows of very many nodes, for tests on real servers. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

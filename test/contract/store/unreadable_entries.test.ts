@@ -2,7 +2,7 @@
  * Unreadable data in a store (mailbox, outbox, timers, feed, bindings): each entry is skipped and reported by itself,
  * and everything else goes on. On real servers whose data is damaged by hand between two runs.
  */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

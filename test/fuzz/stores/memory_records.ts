@@ -1,5 +1,5 @@
 /** The store in memory: it has no bytes, so its records are written over through the port. */
-import { partTexts } from "../../../src/engine/part_text.ts";
+import { partTexts } from "../../../src/base/part_text.ts";
 import { shardOf } from "../../../src/actors/actor_ids.ts";
 import type { Json } from "../../../src/base/json.ts";
 import { ManifestKind } from "../../../src/spec/manifest.ts";

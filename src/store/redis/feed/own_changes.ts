@@ -3,7 +3,7 @@
  * knows every change after a certain version, as long as the epoch of the shard stays the same. The reader asks Redis for that
  * after each read, and has Redis tell the changes of all other shards.
  */
-import { partsByKey } from "../../../engine/part_text.ts";
+import { partsByKey } from "../../../base/part_text.ts";
 import { randomUUID } from "node:crypto";
 import type { Change, ShardCommit } from "../../port.ts";
 import type { Version } from "../../version.ts";

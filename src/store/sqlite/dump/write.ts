@@ -1,5 +1,5 @@
 /** Writes records into a store on SQLite, inside a write of the database. */
-import { partTexts } from "../../../engine/part_text.ts";
+import { partTexts } from "../../../base/part_text.ts";
 import { indexTerms, placeOf, WAIT_TERM } from "../../list_query.ts";
 import type { StoreRecord } from "../../dump.ts";
 import type { Row, SqliteDatabase } from "../database.ts";

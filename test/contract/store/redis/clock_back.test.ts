@@ -1,5 +1,5 @@
 /** Versions and watches after the clock of Redis has gone back. A store cannot tell a clock that was ahead from one that is right. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { createClient, RESP_TYPES } from "redis";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Store } from "../../../../src/store/port.ts";

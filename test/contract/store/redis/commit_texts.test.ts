@@ -1,5 +1,5 @@
 /** What a commit to Redis must get right about its texts and its memory, beyond the contract of all stores. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
 import type { Store } from "../../../../src/store/port.ts";

@@ -1,5 +1,5 @@
 /** A commit that has used manifests is refused when they have changed since they were read. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import { ManifestsChanged } from "../../../../src/store/manifest_port.ts";

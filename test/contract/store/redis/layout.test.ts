@@ -1,5 +1,5 @@
 /** The layout of a store on Redis: who may open it, and what is kept once. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";

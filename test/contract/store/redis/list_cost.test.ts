@@ -1,5 +1,5 @@
 /** A page costs what it returns: the work of Redis does not grow with the number of stored workflows. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";

@@ -1,5 +1,5 @@
 /** Watches of replicas that take their own commits as they are see what a watch sees that reads everything from Redis. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import fc from "fast-check";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";

@@ -1,5 +1,5 @@
 /** Writes that wait for replicas of Redis: what is answered is there too, and what is not confirmed is not answered. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem } from "../../../../src/base/problem.ts";

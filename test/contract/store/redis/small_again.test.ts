@@ -1,5 +1,5 @@
 /** A shard that was large gives its memory back, and finds what is left. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";

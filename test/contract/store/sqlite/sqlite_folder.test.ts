@@ -1,5 +1,5 @@
 /** The folder of the embedded store: one process at a time, whatever happened to the previous one. */
-import { partTexts } from "../../../../src/engine/part_text.ts";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";

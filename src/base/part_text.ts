@@ -1,5 +1,5 @@
 /** Parts of a workflow, or of another actor, as they are to be written. */
-import { newTable } from "../base/table.ts";
+import { newTable } from "./table.ts";
 
 /**
  * A part that is to be written. Changes hold a list of them, not an object with a member for each: the keys are different each
