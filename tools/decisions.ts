@@ -559,7 +559,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     sluice:
       "Selects only nodes whose parameter is empty; for a field that no node has, the refusal lists the fields",
     shown:
-      "src/engine/engine.test.ts: a step that waits for an outside job is not ended by a request whose id is empty",
+      "src/engine/engine.test.ts: is not ended by a request whose id is empty",
   },
   {
     place: "Update of a template under another template's path",
@@ -675,7 +675,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     sluice:
       "Any signed event, whatever it is called; an empty secret is refused; the account needs no token",
     shown:
-      "src/auth/webhook_signature.test.ts: isFromSender() what an event is called does not matter: senders get new ones",
+      "src/auth/webhook_signature.test.ts: what an event is called does not matter: senders get new ones",
   },
   {
     place: "`@every 90s` in a schedule",

@@ -7,7 +7,7 @@ import { OwnChanges } from "./own_changes.ts";
 const MEMORY = { entryOf: () => undefined } as unknown as ShardMemory;
 
 function creates(id: string, shard: number): ShardCommit {
-  const actor = { id, create: true, put: { h: "{}" }, drop: [] };
+  const actor = { id, create: true, put: [{ key: "h", text: "{}" }], drop: [] };
   return {
     ...{ shard, epoch: 1, actors: [actor], consume: [] },
     ...{ outboxPut: {}, outboxDrop: [], timersPut: {}, timersDrop: [], answers: [] },
