@@ -1,9 +1,9 @@
 /** Probes: is the server alive, can it work, how is it doing. */
 import { credentialsOf } from "../auth/credentials.ts";
 import { openMetrics, prefersOpenMetrics, withoutExemplars } from "../base/openmetrics.ts";
-import { unavailable } from "../base/problem.ts";
+import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import type { AppDeps } from "./deps.ts";
-import { asProblem } from "./problems.ts";
+import { asProblem, problemResponse } from "./problems.ts";
 import type { RouteApp } from "./serve_route.ts";
 
 /** Adds `/healthz`, `/readyz` and `/metrics`. */
@@ -31,8 +31,8 @@ export function mountProbes(app: RouteApp, deps: AppDeps): void {
   app.get("/metrics", async (c) => {
     try {
       await deps.gatekeeper(credentialsOf(c.req.raw.headers));
-    } catch {
-      return new Response(null, { status: 403 });
+    } catch (error) {
+      return metricsRefusal(asProblem(error));
     }
     const page = await deps.seat?.metricsPage() ?? deps.metrics.render();
     if (prefersOpenMetrics(c.req.raw.headers.get("accept"))) {
@@ -46,4 +46,11 @@ export function mountProbes(app: RouteApp, deps: AppDeps): void {
       "content-type": "text/plain; version=0.0.4; charset=utf-8",
     });
   });
+}
+
+/** As the reference refuses it: 403 where other paths answer 401. A cluster that can't be asked now is no refusal. */
+function metricsRefusal(problem: Problem): Response {
+  return problemResponse(
+    problem.status === 401 ? new Problem(ProblemCode.PermissionDenied, problem.message) : problem,
+  );
 }

@@ -342,6 +342,13 @@ test("everything that is mounted has a rule", async () => {
   }
 });
 
+test("who may not read the metrics is told why", async () => {
+  for (const identity of UNKNOWN) {
+    const { text } = await ask({ method: "GET", path: "/metrics", identity });
+    expect(JSON.parse(text), identity).toEqual({ code: 7, message: expect.stringMatching(/./) });
+  }
+});
+
 test("where no route is, nothing is read and nothing is told", async () => {
   const wanted = [
     ...ROUTES.map((route) => `${route.method} ${pathOf(route)}`),
