@@ -475,6 +475,17 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(text).toContain('{"name":"12","key":"url"}');
     expect(text).toContain('{"secretName":"13"}');
     expect(text).toContain('{"name":"14"}');
+    const items = render({
+      ingress: { enabled: true, className: "15", tlsSecret: "16" },
+      redis: { persistence: { storageClass: "17", size: "18" } },
+      serviceAccount: { name: "19" },
+      workflowServiceAccount: { name: "20" },
+    });
+    const all = JSON.stringify(items);
+    for (const number of ["15", "16", "17", "18", "19", "20"]) {
+      expect(all, number).toContain(`:"${number}"`);
+      expect(all, number).not.toMatch(new RegExp(`:${number}[,}]`));
+    }
   });
 
   test("every pod keeps to the restricted Pod Security Standard", () => {
