@@ -714,6 +714,20 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/http/http_hardening.test.ts: strange pages may not change anything, own and allowed ones may",
   },
   {
+    place: "`/metrics` without a valid token",
+    reference: "403 with an empty body",
+    sluice: "403 with the usual body of an error; 503 while tokens can't be checked",
+    shown: "test/contract/auth/auth_matrix.test.ts: who may not read the metrics is told why",
+  },
+  {
+    place: "Message of a step whose pod is ended by a drain, a preemption, a taint or by hand",
+    reference: "`main: Error (exit code 143)`",
+    sluice:
+      "The same, followed by what the cluster says of it (`: EvictionByEvictionAPI: Eviction API: evicting`) or `: pod deleted`",
+    shown:
+      "src/executors/kubernetes/outcome.test.ts: a container that is ended with its pod says who ended the pod",
+  },
+  {
     place: "Logs of steps whose pod is gone",
     reference: "Empty",
     sluice: "From the archived log, if the template archives it",

@@ -121,6 +121,61 @@ test.each([
   expect(podOutcome(given, task).message).toBe(message);
 });
 
+const disruption = (reason: string, message: string) => ({
+  conditions: [{ type: "DisruptionTarget", status: "True", reason, message }],
+});
+
+test("an end by the node is told by the pod's last state: the containers end before it says why", () => {
+  const terminated = { exitCode: 137, reason: "Error" };
+  const containerStatuses = [{ name: "main", state: { terminated } }];
+  const evicting = disruption("TerminationByKubelet", "The node was low on resource: memory.");
+  const given = pod({ phase: "Running", containerStatuses, ...evicting });
+  expect([hasEnded(given, task), mustBeEnded(given, task)]).toEqual([false, false]);
+  const message = "The node was low on resource: memory. Container main was using 90Mi.";
+  const last = pod({
+    phase: "Failed",
+    reason: "Evicted",
+    message,
+    containerStatuses,
+    ...evicting,
+  });
+  expect(hasEnded(last, task)).toBe(true);
+  expect(podOutcome(last, task)).toMatchObject({ phase: "Failed", message });
+});
+
+test.each([
+  [
+    disruption("EvictionByEvictionAPI", "Eviction API: evicting"),
+    143,
+    "main: Error (exit code 143): EvictionByEvictionAPI: Eviction API: evicting",
+  ],
+  [
+    disruption("PreemptionByScheduler", ""),
+    137,
+    "main: Error (exit code 137): PreemptionByScheduler",
+  ],
+  [{}, 137, "main: Error (exit code 137): pod deleted"],
+  [{}, 1, "main: Error (exit code 1)"],
+])(
+  "a container that is ended with its pod says who ended the pod (%#)",
+  (status, exitCode, message) => {
+    const given = containers({ main: exitCode }, { phase: "Running", ...status });
+    given.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+    expect(hasEnded(given, task)).toBe(true);
+    expect(podOutcome(given, task)).toMatchObject({ phase: "Failed", message });
+  },
+);
+
+test("a pod whose node is gone says so", () => {
+  const given = containers({ main: undefined }, {
+    phase: "Failed",
+    ...disruption("DeletionByPodGC", "PodGC: node no longer exists"),
+  });
+  expect(podOutcome(given, task).message).toBe(
+    "pod failed: DeletionByPodGC: PodGC: node no longer exists",
+  );
+});
+
 test("podOutcome() counts what was used, and knows containers of a set", () => {
   expect(podOutcome(ended(0, "Completed"), task).resourcesDuration).toEqual({ cpu: 2, memory: 20 });
   const set = taskSpec("a", { containerSet: { containers: [{ name: "main" }] } });

@@ -105,6 +105,8 @@ export function isReady({ status = {} }: Pod): boolean {
 /** True when nothing but the outputs is left to wait for. After main containers that succeeded, a sidecar may still fail. */
 export function hasEnded(pod: Pod, task: TaskSpec): boolean {
   if (isOver(pod)) return true;
+  // How its containers end says nothing of the reason, which comes with the pod's last state.
+  if (isEndedByNode(pod)) return false;
   if (!haveMainsEnded(pod, task)) return false;
   return hasFailedMain(pod, task) ||
     pod.status?.containerStatuses?.every(({ state }) => state?.terminated !== undefined) === true;
@@ -119,7 +121,7 @@ export function haveMainsEnded(pod: Pod, task: TaskSpec): boolean {
 /** True when containers run of which nothing more is wanted: a main container has failed, or all have ended. */
 export function mustBeEnded(pod: Pod, task: TaskSpec): boolean {
   const { annotations, deletionTimestamp } = pod.metadata;
-  if (isOver(pod) || deletionTimestamp !== undefined) return false;
+  if (isOver(pod) || deletionTimestamp !== undefined || isEndedByNode(pod)) return false;
   if (annotations?.[ENDED_ANNOTATION] !== undefined) return false;
   return (hasFailedMain(pod, task) || haveMainsEnded(pod, task)) &&
     pod.status?.containerStatuses?.some(({ state }) => state?.terminated === undefined) === true;
@@ -131,6 +133,23 @@ function hasFailedMain(pod: Pod, task: TaskSpec): boolean {
 
 function isOver({ status = {} }: Pod): boolean {
   return status.phase === "Succeeded" || status.phase === "Failed";
+}
+
+/** True once its node has begun to end it, because it lacks memory or disk, or shuts down. */
+function isEndedByNode({ status = {} }: Pod): boolean {
+  return disruption(status)?.reason === "TerminationByKubelet";
+}
+
+/** What Kubernetes says of its own reason to end a pod. */
+function disruption({ conditions = [] }: NonNullable<Pod["status"]>) {
+  return conditions.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
+}
+
+/** Who ended a pod from outside, as users see it; "" when nobody did. */
+function outsideCause({ metadata, status = {} }: Pod): string {
+  const { reason = "", message = "" } = disruption(status) ?? {};
+  if (reason !== "") return message === "" ? reason : `${reason}: ${message}`;
+  return metadata.deletionTimestamp === undefined ? "" : "pod deleted";
 }
 
 /** Phase, message and used resources; outputs come from elsewhere. */
@@ -167,9 +186,10 @@ export function mainExit({ status = {} }: Pod): { code: number; message: string 
 }
 
 function failureOf(
-  { metadata, spec, status = {} }: Pod,
+  pod: Pod,
   task: TaskSpec,
 ): Pick<TaskOutcome, "phase" | "message" | "isLate"> | undefined {
+  const { metadata, spec, status = {} } = pod;
   const isFailed = status.phase === "Failed";
   if (status.reason === "DeadlineExceeded") {
     if (metadata.annotations?.[ENDED_ANNOTATION] === undefined) return LATE;
@@ -182,7 +202,10 @@ function failureOf(
     // The cluster starts it again, and ends it after the others.
     if (spec.initContainers?.find((one) => one.name === name)?.restartPolicy === "Always") continue;
     const isOurs = name === HELPER_NAME || isEndBySignal(terminated.exitCode);
-    return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
+    return {
+      phase: isOurs ? "Error" : "Failed",
+      message: describe(name, terminated, outsideCause(pod)),
+    };
   }
   const mains = mainNames(task);
   const rank = (name: string) => name === "main" ? 0 : mains.includes(name) ? 1 : 2;
@@ -190,7 +213,7 @@ function failureOf(
     rank(a.name) - rank(b.name)
   );
   for (const container of containers) {
-    const failure = containerFailure(container, mains.includes(container.name), status);
+    const failure = containerFailure(container, mains.includes(container.name), pod);
     if (failure !== undefined) return failure;
   }
   if (isFailed && containers.length === 0) {
@@ -204,21 +227,26 @@ function failureOf(
 function containerFailure(
   { name, state }: ContainerStatus,
   isMain: boolean,
-  status: NonNullable<Pod["status"]>,
+  pod: Pod,
 ): Pick<TaskOutcome, "phase" | "message"> | undefined {
+  const { status = {} } = pod;
   const { terminated, waiting, running } = state ?? {};
   if (terminated !== undefined) {
     const { exitCode, message } = terminated;
     // Sidecars are ended with the main containers.
     if (exitCode === 0 || (!isMain && isEndBySignal(exitCode))) return undefined;
     const isOurs = exitCode === 65 && message?.startsWith("cannot send the outputs") === true;
-    return { phase: isOurs ? "Error" : "Failed", message: describe(name, terminated) };
+    return {
+      phase: isOurs ? "Error" : "Failed",
+      message: describe(name, terminated, outsideCause(pod)),
+    };
   }
   if (status.phase !== "Failed") return undefined;
   if (running !== undefined) {
     if (!isMain) return undefined;
     // Its node is gone, and told no more of it.
-    const reason = status.reason ?? `${name} container did not complete successfully`;
+    const reason = status.reason || outsideCause(pod) ||
+      `${name} container did not complete successfully`;
     return { phase: "Failed", message: `pod failed: ${reason}` };
   }
   return {
@@ -232,8 +260,10 @@ function containerFailure(
 function describe(
   name: string,
   { exitCode, reason = "Error", message }: NonNullable<ContainerState["terminated"]>,
+  outsideCause: string,
 ): string {
-  const own = ownMessage(message);
+  const isEndedFromOutside = isEndBySignal(exitCode) && reason !== "OOMKilled";
+  const own = ownMessage(message) || (isEndedFromOutside ? outsideCause : "");
   return `${name}: ${reason} (exit code ${exitCode})${own === "" ? "" : `: ${own}`}`;
 }
 
