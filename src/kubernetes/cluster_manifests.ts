@@ -64,6 +64,10 @@ export function createClusterManifests(options: ClusterManifestsOptions): Manife
         await cluster.lookUp(kind, namespace, name);
       return stored && versioned(stored);
     },
+    refusal(kind, namespace, name) {
+      const path = corePath(kind, namespace, name);
+      return path === undefined ? undefined : options.lookup.refusal(path);
+    },
     async list(kind, query) {
       const page = await inner.list(kind, query);
       return isClusterKind(kind) ? { ...page, items: page.items.map(versioned) } : page;
@@ -94,6 +98,15 @@ async function putOwn(
     : result;
 }
 
+/** Path of a ConfigMap or Secret; undefined for other kinds. */
+function corePath(kind: ManifestKind, namespace: string, name: string): string | undefined {
+  const plural = CORE_PLURALS[kind];
+  if (plural === undefined || namespace === "" || name === "") return undefined;
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plural}/${
+    encodeURIComponent(name)
+  }`;
+}
+
 /** The manifests that are objects of the cluster. Methods reject with KubeError, too. */
 class ClusterManifests {
   readonly #options: ClusterManifestsOptions;
@@ -113,11 +126,10 @@ class ClusterManifests {
       const object = await lookup.get(objectPath(group, kind, namespace, name));
       return object && await mirror.keep(kind, asObject(object));
     }
-    const plural = CORE_PLURALS[kind];
-    if (plural === undefined || namespace === "" || name === "") return undefined;
-    const place = `${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+    const path = corePath(kind, namespace, name);
+    if (path === undefined) return undefined;
     // A step or a lock that lacks it would fail for good, so it waits until that is known.
-    const object = await lookup.need(`/api/v1/namespaces/${place}`);
+    const object = await lookup.need(path);
     return object && coreManifest(kind, asObject(object));
   }
 

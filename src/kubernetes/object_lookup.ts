@@ -20,6 +20,8 @@ interface Entry {
   object: JsonObject | undefined;
   /** The API server could not answer yet. */
   isUnknown: boolean;
+  /** Why it may not be read. */
+  refusal?: string;
   until: number;
 }
 
@@ -52,6 +54,11 @@ export class ObjectLookup {
     return object;
   }
 
+  /** Why the cluster did not let an object be read that was asked for last; undefined when it did, or there was none. */
+  refusal(path: string): string | undefined {
+    return this.#known.get(path)?.refusal;
+  }
+
   #look(path: string): Promise<Entry> {
     const known = this.#known.get(path);
     if (known !== undefined && this.#options.monotonic() < known.until) {
@@ -78,7 +85,10 @@ export class ObjectLookup {
       if (error.status === 404) return this.#keep(path, undefined, MISSING_MS);
       log.warn({ path, reason: error.message }, "object of the cluster can't be read");
       const { object, isUnknown = error.isTransient } = this.#known.get(path) ?? {};
-      return this.#keep(path, object, TROUBLE_MS, isUnknown);
+      const isRefused = error.status === 403 && !error.isTransient;
+      const entry = this.#keep(path, object, TROUBLE_MS, isUnknown && !isRefused);
+      if (isRefused) entry.refusal = error.message;
+      return entry;
     }
   }
 

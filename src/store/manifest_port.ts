@@ -37,6 +37,8 @@ export interface ManifestStore {
   ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
   /** Whether all manifests have this version. As `known`, absent where nobody tells a version. */
   isCurrent?(manifests: Version): Promise<boolean>;
+  /** Why the last `get` of it was not allowed, where somebody else keeps it; undefined when it was. */
+  refusal?(kind: ManifestKind, namespace: string, name: string): string | undefined;
   /** Sorted by namespace and name. `namespace` undefined = all. */
   list(
     kind: ManifestKind,

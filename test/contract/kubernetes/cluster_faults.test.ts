@@ -152,3 +152,19 @@ describe("while the API server is away, what nobody has read yet", () => {
     expect(await call("POST", `events/${kinds.namespace}/`)).toMatchObject({ status: 200 });
   });
 });
+
+test("a step that needs a Secret which the server may not read says so", async () => {
+  faults().forbid(["/secrets/closed"]);
+  const secretKeyRef = { name: "closed", key: "k" };
+  const http: JsonObject = {
+    url: "http://127.0.0.1:1",
+    headers: [{ name: "X-Key", valueFrom: { secretKeyRef } }],
+  };
+  await create("Workflow", "closed", { entrypoint: "main", templates: [{ name: "main", http }] });
+  const path = objectPath(kinds.group, "Workflow", kinds.namespace, "closed");
+  const messageOf = async () =>
+    (await kinds.client.call<{ status?: { message?: string } }>({ path })).status?.message;
+  await expect.poll(messageOf, PATIENCE).toMatch(
+    /^The server may not read Secret "closed" in namespace \S+: .*\/secrets\/closed is forbidden$/,
+  );
+});
