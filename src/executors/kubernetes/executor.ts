@@ -38,6 +38,7 @@ import { memoryKey } from "./task_report.ts";
 import type { TaskMemory } from "./task_report.ts";
 import { PodCreator } from "./pod_creator.ts";
 import { RunningTask } from "./running_task.ts";
+import { StuckPods } from "./stuck_pods.ts";
 
 /** Waits before a pod is created again, ms: the first and the longest one. */
 const FIRST_WAIT_MS = 500;
@@ -82,6 +83,7 @@ export class KubernetesExecutor implements Executor {
   readonly #creator: PodCreator;
   readonly #running = new Map<string, RunningTask>();
   readonly #ends: PodEnds;
+  readonly #stuck: StuckPods;
   readonly #stop = new AbortController();
 
   /** @throws {Problem} InvalidArgument when the call back URL is not a URL */
@@ -110,6 +112,7 @@ export class KubernetesExecutor implements Executor {
       onPod: (pod, isGone) => this.#onPod(pod, isGone),
       onTrouble: (error, namespace) => this.#onWatchTrouble(error, namespace),
     });
+    this.#stuck = new StuckPods(options);
     this.#ends = new PodEnds(options, (task) => this.#watch.find(task), this.#stop.signal);
   }
 
@@ -200,7 +203,10 @@ export class KubernetesExecutor implements Executor {
     if (hasEnded(pod, task) || (isGone && haveMainsEnded(pod, task))) {
       return void this.#finish(entry, pod, this.#options.clock.monotonic());
     }
-    if (!isGone) return entry.see(pod, this.#options.labelPrefix);
+    if (!isGone) {
+      entry.see(pod, this.#options.labelPrefix);
+      return this.#stuck.see(entry, pod);
+    }
     if (entry.isStarted || hasMaybeStarted(pod, task)) {
       return this.#settle(entry, { phase: "Error", message: "pod deleted" });
     }
@@ -359,6 +365,7 @@ export class KubernetesExecutor implements Executor {
   close(): Promise<void> {
     this.#stop.abort();
     this.#watch.stop();
+    this.#stuck.close();
     for (const entry of this.#running.values()) this.#forget(entry);
     this.#options.client.close();
     return Promise.resolve();
