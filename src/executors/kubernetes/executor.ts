@@ -165,6 +165,8 @@ export class KubernetesExecutor implements Executor {
     const { task } = entry;
     const { clock, memory } = this.#options;
     for (let wait = FIRST_WAIT_MS; this.#isCurrent(entry); wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      // What the API server asks for when it is busy.
+      let asked = 0;
       await this.#turns.enter(task.namespace);
       try {
         if (!this.#isCurrent(entry)) return;
@@ -182,12 +184,12 @@ export class KubernetesExecutor implements Executor {
         entry.report({ type: "task-pending", task: task.id, message });
         if (error instanceof KubeError) {
           this.#metrics.refused.inc({ reason: error.reason });
-          wait = Math.max(wait, (error.retryAfterSeconds ?? 0) * 1000);
+          asked = (error.retryAfterSeconds ?? 0) * 1000;
         }
       } finally {
         this.#turns.leave(task.namespace);
       }
-      await clock.sleep(wait / 2 + Math.random() * wait / 2, this.#stop.signal);
+      await clock.sleep(asked + wait / 2 + Math.random() * wait / 2, this.#stop.signal);
     }
   }
 

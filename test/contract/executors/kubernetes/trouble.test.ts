@@ -233,6 +233,29 @@ test("a step whose pod the server may not watch says so", async () => {
   await blind.close();
 });
 
+/** A client whose first pod is refused because the API server is busy for a second, and when it was asked for pods. */
+class Busy extends KubeClient {
+  readonly asked: number[] = [];
+
+  override call<Answer = JsonObject>(request: KubeRequest): Promise<Answer> {
+    if (request.method !== "POST") return super.call<Answer>(request);
+    this.asked.push(systemClock.monotonic());
+    if (this.asked.length > 1) return super.call<Answer>(request);
+    return Promise.reject(new KubeError(429, "TooManyRequests", "too many requests", 1));
+  }
+}
+
+test("a pod is not asked for again before the time that a busy API server names", async () => {
+  const busy = new Busy(client.config);
+  const polite = openExecutor(deployment.memory, busy);
+  const task = { ...taskSpec("polite", shell("true")), namespace: "default" };
+  await polite.start(task, () => {});
+  await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined(), 10_000);
+  const [first = 0, second = 0] = busy.asked;
+  expect(second - first).toBeGreaterThanOrEqual(1_000);
+  await polite.close();
+});
+
 test("a log that the cluster does not give is told with the reason, not as a fault of the server", async () => {
   const task = { id: "gone", podName: "silent", namespace: "default" };
   const read = () => {
