@@ -77,6 +77,14 @@ test.each<[string, (at: ReturnType<typeof scene>) => void]>([
   expect(at.asked).toEqual([]);
 });
 
+test("the answer to the pod's creation may come after news of its node", async () => {
+  const at = scene(() => [mount("x", 1)]);
+  at.see(creating);
+  at.pods.see(at.entry, pod({}));
+  await at.clock.advance(10_000);
+  expect(at.told()).toEqual(["FailedMount: x"]);
+});
+
 test("one without a node is not, and events that can't be read change nothing", async () => {
   const at = scene(() => {
     throw new KubeError(403, "Forbidden", "events is forbidden");

@@ -32,9 +32,11 @@ export class StuckPods {
 
   /** Takes in a state of a pod whose task is awaited. */
   see(entry: RunningTask, pod: Pod): void {
-    const { uid } = pod.metadata;
-    const isSilent = !entry.isStarted && pod.spec.nodeName !== undefined &&
-      pod.metadata.deletionTimestamp === undefined && pendingMessage(pod) === undefined;
+    const { uid, deletionTimestamp } = pod.metadata;
+    // Not on a node yet, or as it was created: that answer may come after the first news of the watch.
+    if (pod.spec.nodeName === undefined) return;
+    const isSilent = !entry.isStarted && deletionTimestamp === undefined &&
+      pendingMessage(pod) === undefined;
     if (!isSilent) return this.#forget(uid);
     if (this.#looks.has(uid)) return;
     this.#lookAfter(FIRST_LOOK_MS, entry, pod);
