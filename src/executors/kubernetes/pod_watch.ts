@@ -148,7 +148,10 @@ function ownedPod({ metadata, status }: Pod, labelPrefix: string): OwnedPod | un
   const task = annotations[TASK_ANNOTATION];
   if (task === undefined) return undefined;
   const { phase, containerStatuses = [] } = status ?? {};
-  const isDone = phase === "Succeeded" || phase === "Failed";
+  // A busy kubelet tells the pod's end minutes after that of its containers.
+  const isDone = phase === "Succeeded" || phase === "Failed" ||
+    (containerStatuses.length > 0 &&
+      containerStatuses.every(({ state }) => state?.terminated !== undefined));
   const isEnding = annotations[ENDED_ANNOTATION] !== undefined && !isDone;
   return {
     namespace,
