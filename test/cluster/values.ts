@@ -63,15 +63,14 @@ export async function filesByValues(release: Release, client: KubeClient): Promi
       String,
     );
     must(String(refusal).includes("answered 413"), `a large event: ${JSON.stringify(refusal)}`);
-    return "a token of a file, its rule, a template of a ConfigMap, a bound by its name: the server has all";
-  } finally {
     // Without them a pod of the server that mounts them would not start.
     await release.upgrade(
       "auth.tokensSecret=",
       "auth.access=null",
       "manifestsConfigMap=",
-      "server.maxEventBytes=null",
     );
+    return "a token of a file, its rule, a template of a ConfigMap, a bound by its name: the server has all";
+  } finally {
     for (const { kind, name } of objects) {
       await client.call({ method: "DELETE", path: `${core}/${kind}/${name}` }).catch(() => {});
     }
