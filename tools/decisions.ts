@@ -558,8 +558,7 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "Selects every node that has no such parameter, or any node if the field is misspelt",
     sluice:
       "Selects only nodes whose parameter is empty; for a field that no node has, the refusal lists the fields",
-    shown:
-      "src/engine/engine.test.ts: is not ended by a request whose id is empty",
+    shown: "src/engine/engine.test.ts: is not ended by a request whose id is empty",
   },
   {
     place: "Update of a template under another template's path",
