@@ -64,9 +64,14 @@ export function ownedByLabel(uid: string): string {
   return OWNED_BY + uid;
 }
 
+/** Tells whether a label is one of these. */
+export function isOwnerLabel(key: string): boolean {
+  return key.startsWith(OWNED_BY);
+}
+
 /** The labels of an index entry that its workflow has itself. */
 export function withoutOwners(labels: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWNED_BY)));
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !isOwnerLabel(key)));
 }
 
 /** Label of workflows that were made from a template, or from a cluster template: its name. */

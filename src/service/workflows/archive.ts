@@ -54,7 +54,7 @@ import {
   workflowSteps,
 } from "./stored_workflow.ts";
 import { OBJECT_LABEL, SOURCE_LABEL } from "./object_origin.ts";
-import { archivingStatusLabel, withoutOwners } from "../../spec/naming.ts";
+import { archivingStatusLabel, isOwnerLabel, withoutOwners } from "../../spec/naming.ts";
 
 /** Which archived workflow is meant: by uid, or by name and namespace when the uid is empty. */
 export interface ArchivedRef {
@@ -309,7 +309,7 @@ export async function archivedLabelKeys(
   for (const labels of inStore) {
     for (const key of Object.keys(labels)) keys.add(key);
   }
-  return [...keys].sort();
+  return [...keys].filter((key) => !isOwnerLabel(key)).sort();
 }
 
 /**

@@ -114,10 +114,16 @@ describe.each(Object.entries(STORES))("on %s", (name, open) => {
       templates: [{ name: "m", suspend: { duration: "0s" } }],
     });
     await submit("of-moved", [owner]);
+    await submit("moved-too", [owner], {
+      templates: [{ name: "m", suspend: { duration: "0s" } }],
+    });
     await until(async () => {
       const page = await (await fetch(`${server.url}/metrics`)).text();
-      return /sluice_archive_writes_total\{outcome="moved"\} [1-9]/.test(page);
+      return /sluice_archive_writes_total\{outcome="moved"\} ([2-9]|\d\d)/.test(page);
     });
+    const { items } = await call("GET", "/archived-workflows-label-keys");
+    expect(items).toContain("team");
+    expect(items.filter((key: string) => key.includes("owned-by"))).toEqual([]);
     expect(await isThere("of-moved")).toBe(true);
     await call("DELETE", "/workflows/default/moved");
     await gone("of-moved");
