@@ -93,12 +93,12 @@ export async function fillStore(store: Store, content: Content, shards: number):
       ...(workflow.isWaiting && { waitsSince: 5_000 }),
     });
     const nodes = Object.entries(workflow.nodes).map(([at, node]) => [`n:${at}`, node]);
-    const put = {
+    const put = partTexts({
       h: `{"name":"${name}"}`,
       s: workflow.spec,
       x: "other",
       ...Object.fromEntries(nodes),
-    };
+    });
     await store.shards.commit(commitOf(shard, epoch, {
       actors: [changeOf(actor, { put, create: true, index })],
       outboxPut: {

@@ -9,6 +9,7 @@ import { podNameOf } from "../scope/names.ts";
 /** What must be known of a node, in the engine or in a workflow's status. */
 interface KeyedNode {
   id: string;
+  name: string;
   type: string;
   templateName?: string | undefined;
   templateRef?: TemplateRef | undefined;

@@ -64,7 +64,7 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
   const { metadata } = turn.state.header;
   const workflow = workflowName(turn.state);
   const spec = executedSpec(turn.state);
-  const pod = podName(workflow, node.id, podTemplateName(call));
+  const pod = podName(workflow, node, podTemplateName(call));
   const namespace = workflowNamespace(turn.state);
   const task: TaskSpec = {
     id: taskId(turn, node),

@@ -53,7 +53,11 @@ function valuesOf(call: Call, template: Template, workflow: string): Record<stri
   const isPod = !isGroup(template) && template.suspend === undefined && template.http === undefined;
   // Of a template with retries, its attempts are the pods.
   if (isPod && (wrapper !== undefined || template.retryStrategy === undefined)) {
-    values["pod.name"] = podName(workflow, nodeId(workflow, call.name), podTemplateName(call));
+    values["pod.name"] = podName(
+      workflow,
+      { id: nodeId(workflow, call.name), name: call.name },
+      podTemplateName(call),
+    );
   }
   if (wrapper !== undefined) Object.assign(values, retryLocals(wrapper, call.index ?? 0));
   return values;

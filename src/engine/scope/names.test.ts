@@ -37,9 +37,13 @@ test.each([
 ])("loopName() of %j", (item, name) => expect(loopName("b", 0, item)).toBe(name));
 
 test("podName() puts the template between workflow and hash", () => {
-  expect(podName("wf", "wf", "main")).toBe("wf");
-  expect(podName("wf", nodeId("wf", "wf[0]"), "work")).toBe("wf-work-511703626");
-  expect(podName("wf", nodeId("wf", "wf[0]"), undefined)).toBe("wf-511703626");
+  const node = (name: string, id = nodeId("wf", name)) => ({ id, name });
+  expect(podName("wf", node("wf"), "main")).toBe("wf");
+  expect(podName("wf", node("wf[0]"), "work")).toBe("wf-work-511703626");
+  expect(podName("wf", node("wf[0]"), undefined)).toBe("wf-511703626");
+  // Two names with one hash have different ids. What was imported may have an id of any form.
+  expect(podName("wf", node("wf[0]", "wf-7"), "work")).toBe("wf-work-7");
+  expect(podName("wf", node("wf[0]", "first"), "work")).toBe("wf-work-511703626");
 });
 
 test("hookName() knows the exit handler", () => {

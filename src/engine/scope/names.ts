@@ -79,23 +79,34 @@ export function displayNameOf(name: string, boundaryName: string | undefined): s
   return inOnePiece(name.slice(boundaryName.length).replace(/^(?:\[\d+\](?!$))?\.?/, ""));
 }
 
-/** Kubernetes pod name: workflow, template and the hash in the node's id, which is that of its name. */
-export function podName(workflow: string, id: string, template: string | undefined): string {
-  if (id === workflow) return workflow;
+/**
+ * Kubernetes pod name: workflow, template and the hash in the node's id, which is that of its name. A node that was imported may
+ * have an id without one.
+ */
+export function podName(
+  workflow: string,
+  { id, name }: { id: string; name: string },
+  template: string | undefined,
+): string {
+  if (name === workflow) return workflow;
   const prefix = template === undefined || template === "" ? workflow : `${workflow}-${template}`;
-  return flatText(prefix.slice(0, 242), id.slice(id.lastIndexOf("-")));
+  const hash = HASH.test(id) ? id.slice(id.lastIndexOf("-") + 1) : String(fnv1a(name));
+  return flatText(prefix.slice(0, 242), "-", hash);
 }
+
+const HASH = /-\d+$/;
 
 /** Name of the pod of a node, in the engine or in a workflow's status. */
 export function podNameOf(
   workflow: string,
-  { id, templateName, templateRef }: {
+  node: {
     id: string;
+    name: string;
     templateName?: string | undefined;
     templateRef?: TemplateRef | undefined;
   },
 ): string {
-  return podName(workflow, id, templateRef?.template ?? templateName);
+  return podName(workflow, node, node.templateRef?.template ?? node.templateName);
 }
 
 /** Name of a loop element: `base(index:item)`. */

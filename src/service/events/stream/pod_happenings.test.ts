@@ -31,11 +31,11 @@ test("podHappenings() tells of a start, an exit code and a lack of memory", () =
 test("workflowsOfPod() names the workflow of every pod", () => {
   for (const workflow of ["a", "a-b", "a-b-c-d"]) {
     for (const name of [workflow, `${workflow}.x`]) {
-      const pod = podName(workflow, nodeId(workflow, name), "my-template");
+      const pod = podName(workflow, { id: nodeId(workflow, name), name }, "my-template");
       expect(workflowsOfPod(pod)).toContain(workflow);
     }
   }
   expect(workflowsOfPod("a-".repeat(200))).toHaveLength(32);
-  expect(podOf("wf", NODE)).toBe(podName("wf", nodeId("wf", "wf.a"), "step"));
+  expect(podOf("wf", NODE)).toBe(podName("wf", NODE, "step"));
   expect(podOf("wf", { ...NODE, type: "Steps" })).toBeUndefined();
 });
