@@ -240,21 +240,30 @@ describe.skipIf(missing !== undefined)(
     test("a double click in the inbox resumes one step, not the one that comes in its place too", async () => {
       for (const name of ["twice-1", "twice-2"]) await ui.submit(name, WAITS, "twice");
       await ui.open("/waiting?namespace=twice");
-      // Events with times of their own: the machine may be slow.
-      const click = (x: number, y: number, timeStamp: number) =>
-        ui.page.evaluate(
+      // Events with times of their own: the machine may be slow. The place is read in the same moment: the page may still grow.
+      const click = (place: string, timeStamp: number) =>
+        ui.page.evaluate<{ x: number; y: number }>(
           `(() => {
-            const click = new MouseEvent("click", { bubbles: true, detail: 1, clientX: ${x}, clientY: ${y} });
+            const { x, y } = ${place};
+            const click = new MouseEvent("click", { bubbles: true, detail: 1, clientX: x, clientY: y });
             Object.defineProperty(click, "timeStamp", { value: ${timeStamp} });
-            document.elementFromPoint(${x}, ${y}).dispatchEvent(click);
+            document.elementFromPoint(x, y).dispatchEvent(click);
+            return { x, y };
           })()`,
         );
-      const box = await ui.button("Resume").first().boundingBox();
-      if (box === null) throw new Error("there is no button");
-      await click(box.x + 20, box.y + 10, 1_000);
+      const button = ui.button("Resume").first();
+      await button.waitFor();
+      const place = await click(
+        `((button) => {
+          button.scrollIntoView({ block: "center" });
+          const { x, y } = button.getBoundingClientRect();
+          return { x: x + 20, y: y + 10 };
+        })([...document.querySelectorAll("button")].find((one) => one.textContent === "Resume"))`,
+        1_000,
+      );
       await shows("“twice-1” goes on.");
       await ui.page.locator(".inbox > li", { hasText: "twice-1" }).waitFor({ state: "detached" });
-      await click(box.x + 20, box.y + 10, 1_200);
+      await click(JSON.stringify(place), 1_200);
       expect(await ui.button("Resume").first().isEnabled()).toBe(true);
       await ui.button("Resume").click();
       await shows("“twice-2” goes on.");
