@@ -117,11 +117,10 @@ function isOfInterest({ id, put }: Change): boolean {
 /** Tries all callbacks that wait. @returns false when nothing waits */
 async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
   const { store, log } = deps;
-  let isAny = false;
+  let replicas: readonly string[] | undefined;
   for await (const { items } of manifestPages(store.manifests, KIND)) {
     if (items.length === 0) break;
-    isAny = true;
-    const replicas = await store.membership.replicas();
+    replicas ??= await store.membership.replicas();
     for (const { namespace, name, text } of items) {
       const waiting = parseWaiting(text);
       if (waiting === undefined) {
@@ -139,7 +138,7 @@ async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
       }
     }
   }
-  return isAny;
+  return replicas !== undefined;
 }
 
 async function tryOne(
