@@ -1,7 +1,7 @@
 /**
  * Test files that run by themselves, for each project. They measure time: of the clock, of the processor, or of a server that
- * must not be slower than stated, or late; or they measure a server's memory, or wait for large programs of others (npm, pip,
- * tsc), whose time is limited. What ran beside them would count too. `tools/alone.test.ts` finds files that take the time and
+ * must not be slower than stated, or late; or they measure a server's memory, or wait for large programs of others (pip),
+ * whose time is limited. What ran beside them would count too. `tools/alone.test.ts` finds files that take the time and
  * are not here.
  */
 export const ALONE = {
@@ -50,13 +50,9 @@ export const ALONE = {
     "test/e2e/jsr.test.ts",
     "test/e2e/linearizability.test.ts",
     "test/e2e/metrics.test.ts",
-    "test/e2e/migrate_archive.test.ts",
-    "test/e2e/package.test.ts",
-    "test/e2e/pages_as_written.test.ts",
     "test/e2e/processes.test.ts",
     "test/e2e/publish_oci.test.ts",
     "test/e2e/schemathesis.test.ts",
-    "test/e2e/service_description.test.ts",
     "test/e2e/traces.test.ts",
     "test/e2e/ui/speed.test.ts",
     "test/e2e/ui/times.test.ts",

@@ -3,14 +3,19 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longer than 20 s beside others, the longest first. Vitest would judge by the size of a file. */
 const LONG = [
+  "test/contract/executors/executor.test.ts",
   "test/e2e/cli.test.ts",
   "test/chaos/ledger.test.ts",
   "test/e2e/waiting.test.ts",
+  "test/e2e/pages_as_written.test.ts",
   "test/contract/store/large_workflows.test.ts",
+  "test/contract/executors/local/step_walls.test.ts",
   "test/e2e/ui/quality.test.ts",
   "test/e2e/callbacks.test.ts",
   "test/e2e/ui/states.test.ts",
   "test/e2e/argo_ui.test.ts",
+  "test/e2e/migrate_archive.test.ts",
+  "test/e2e/package.test.ts",
   "test/e2e/migrate.test.ts",
   "test/e2e/ui/objects.test.ts",
   "test/contract/service/workflows/archive.test.ts",
