@@ -241,7 +241,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 async function otherVersion(run: ChaosRun, ref: string): Promise<string> {
   const folder = await arenaFolder(run);
   const git = (args: string[]) => spawnSync("git", args, { cwd: ROOT, maxBuffer: 2 ** 28 });
-  const archive = git(["archive", ref, "src", "package.json", "deno.json"]);
+  const archive = git(["archive", ref, "src", "package.json", "deno.json", "deno.lock"]);
   if (archive.status !== 0) throw new Error(`git archive ${ref}: ${archive.stderr}`);
   spawnSync("tar", ["-x", "-C", folder], { input: archive.stdout });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
