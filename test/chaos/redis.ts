@@ -108,7 +108,7 @@ async function partition(run: ChaosRun, perSecond: number): Promise<Outcome> {
     if (kind === "reset") gate.cut();
     await wait(500);
     const askedAt = performance.now();
-    const answer = await call(arena.server(index).url, "GET", "/api/v1/workflows/default?limit=1")
+    const answer = await call(arena.server(index).url, "GET", "/api/v1/workflows/default?listOptions.limit=1")
       .catch(() => undefined);
     slowest = Math.max(slowest, performance.now() - askedAt);
     await wait(lengthMs - 500);
@@ -164,7 +164,7 @@ async function refusals(run: ChaosRun): Promise<Outcome> {
     await wait(1_000);
     const post = await call(arena.anyUrl(), "POST", "/api/v1/events/default/other", { n: 0 });
     if (post.status !== 503) violations.push(`${what}: an event is answered ${post.status}`);
-    const list = await call(arena.anyUrl(), "GET", "/api/v1/workflows/default?limit=5");
+    const list = await call(arena.anyUrl(), "GET", "/api/v1/workflows/default?listOptions.limit=5");
     if (list.status !== 200) violations.push(`${what}: a list is answered ${list.status}`);
     await wait(run.seconds * 250);
     await end();
