@@ -67,6 +67,17 @@ test.each([
   expect(() => readQuery(text, schema)).toThrow(expect.objectContaining({ status: 400, message }));
 });
 
+test("readQuery() tells of a name that lacks its object or has another case, once, and of no other", () => {
+  const told: string[] = [];
+  const text =
+    "limit=1&limit=2&ListOptions.limit=3&preconditions.uid=x&other=1&\u212aey=1&listOptions.limit=5";
+  const known = { ...LIST_OPTIONS, key: "string" } as const;
+  expect(readQuery(text, known, (one) => void told.push(one))).toEqual({ "listOptions.limit": 5 });
+  expect(told).toEqual([
+    "the query parameter ListOptions.limit is not known here and was ignored; use listOptions.limit",
+  ]);
+});
+
 test.each([
   ["/api/v1//workflows/ns", "/api/v1/workflows/ns"],
   ["/api/v1/workflows//x", "/api/v1/workflows/x"],

@@ -1,6 +1,6 @@
 /**
  * Query parameters. Routes declare them by name and type; they are read as the reference's gateway reads them. Unknown names
- * are ignored; of a repeated single value, the first counts.
+ * are ignored, but whoever writes part of a known one is told; of a repeated single value, the first counts.
  */
 import { invalid } from "../base/problem.ts";
 import { parseGoBool } from "../expr/values/go_bool.ts";
@@ -65,11 +65,18 @@ const MESSAGE_TYPES: Record<string, string> = {
 
 /**
  * Reads the query part of a URL (without the question mark).
+ * @param warn hears of ignored parameters that were probably meant to be others, in a sentence for the caller
  * @throws {Problem} InvalidArgument for a broken escape or a value of the wrong type
  */
-export function readQuery<Q extends QuerySchema>(text: string, schema: Q): QueryValues<Q> {
+export function readQuery<Q extends QuerySchema>(
+  text: string,
+  schema: Q,
+  warn?: (text: string) => void,
+): QueryValues<Q> {
   const values: Record<string, unknown> = {};
   if (text === "" || !hasNames(schema)) return values as QueryValues<Q>;
+  /** What was not taken, by the parameters that were meant. */
+  let ignored: Map<string, string> | undefined;
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     if (pair.includes(";")) throw invalid("invalid semicolon separator in query");
@@ -79,6 +86,8 @@ export function readQuery<Q extends QuerySchema>(text: string, schema: Q): Query
     const type = Object.hasOwn(schema, name) ? schema[name] : undefined;
     if (type === undefined) {
       refuseNested(name, schema);
+      const meant = warn && meantBy(name, schema);
+      if (meant !== undefined) (ignored ??= new Map()).set(meant, name);
       continue;
     }
     if (type === "strings") {
@@ -87,6 +96,9 @@ export function readQuery<Q extends QuerySchema>(text: string, schema: Q): Query
       values[name] = readValue(name, type, value);
     }
   }
+  ignored?.forEach((name, meant) => {
+    warn?.(`the query parameter ${name} is not known here and was ignored; use ${meant}`);
+  });
   return values as QueryValues<Q>;
 }
 
@@ -105,6 +117,16 @@ function refuseNested(name: string, schema: QuerySchema): void {
     const inner = name.slice(dot + 1).split(".", 1)[0] ?? "";
     throw invalid(`unexpected nested field ${inner} in ${outer}`);
   }
+}
+
+/** The parameter that has this name but for its case or the object that it belongs to; undefined if there is none. */
+function meantBy(name: string, schema: QuerySchema): string | undefined {
+  if (!/^[\w.]+$/.test(name)) return undefined;
+  const wanted = name.toLowerCase();
+  return Object.keys(schema).find((known) => {
+    const lower = known.toLowerCase();
+    return lower === wanted || lower.endsWith(`.${wanted}`);
+  });
 }
 
 function readValue(name: string, type: QueryType, value: string): unknown {

@@ -92,7 +92,9 @@ async function attempt(
   let framing: Framing | undefined;
   try {
     const params = served.paramsOf(env.target.path);
-    const query = readQuery(env.target.query, route.query);
+    const warnings: string[] = [];
+    const warn = (text: string) => void warnings.push(text);
+    const query = readQuery(env.target.query, route.query, warn);
     const credentials = credentialsOf(headers);
     const judged = body && route.guard?.({ service, params, headers, credentials, isAgain, body });
     const verdict = judged instanceof Promise ? await judged : judged;
@@ -107,7 +109,6 @@ async function attempt(
     const text = body && await body.text();
     workingOn("request", env.requestId);
     const value = decodedBody(text, served, headers);
-    const warnings: string[] = [];
     const hold = env.hold ??= service.workflows.newHold(partyOf(caller, env), () => request.signal);
     const call: Call = {
       service: { ...service, workflows: service.workflows.heldBy(hold) },
@@ -121,7 +122,7 @@ async function attempt(
       manifests: verdict?.manifests,
       signal: abort === undefined ? deps.closing : AbortSignal.any([abort.signal, deps.closing]),
       isMinimal: route.hasMinimal === true && prefersMinimal(headers),
-      warn: (text) => void warnings.push(text),
+      warn,
     };
     framing = abort && framingOf(headers);
     const response = route.kind === "unary"
