@@ -85,3 +85,15 @@ test("counting costs little, whatever a text is made of", () => {
     expect((user + system) / 1000, piece).toBeLessThan(1_000);
   }
 });
+
+test("saying where a text is no JSON costs little, whatever it is made of", () => {
+  for (const piece of ["\\n", "a", "\n", "\\u00e9"]) {
+    for (const [open, end] of [['["', '"}'], ["[", "}"]] as const) {
+      const text = `${open}${piece.repeat(Math.floor(2 ** 22 / piece.length))}${end}`;
+      const before = process.cpuUsage();
+      expect(() => readFirstJson(text)).toThrow("the body is not JSON: line");
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1000, JSON.stringify(piece)).toBeLessThan(500);
+    }
+  }
+});

@@ -2,7 +2,7 @@
  * JSON text in and out. Reading takes the first value of a text, as clients of the reference rely on, and refuses what
  * nests too deep or has too many members; writing escapes what could end a script element.
  */
-import { errorText } from "./error_text.ts";
+import { jsonFault } from "./json_fault.ts";
 import { invalid, Problem, ProblemCode } from "./problem.ts";
 import { isJsonObject, type Json, type JsonObject, setMember } from "./json.ts";
 
@@ -36,8 +36,8 @@ export function readFirstJson(text: string, maxMembers = MAX_JSON_MEMBERS): Json
   const end = endOfValue(text, start);
   try {
     return parseWhole(text.slice(start, end));
-  } catch (cause) {
-    throw invalid(errorText(cause));
+  } catch {
+    throw invalid(`the body is not JSON: ${jsonFault(text)}`);
   }
 }
 
