@@ -37,7 +37,7 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
   app.notFound((c) => {
     const { path } = c.env.target;
     if (c.req.header("content-type")?.startsWith("application/grpc") === true) return noGrpc();
-    if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
+    if (path.startsWith("/api/")) return noRouteResponse(table, path);
     return missingPage !== undefined && c.req.header("accept")?.includes("text/html") === true
       ? missingPage(c)
       : c.json({ code: 5, message: "Not Found" }, 404);
@@ -84,6 +84,24 @@ function tableOf(deps: AppDeps, routes: readonly Route[]): RouteTable<ServedRout
     });
   }
   return table;
+}
+
+/** The body is the one that clients of the reference know. Headers say what the sender may have meant. */
+function noRouteResponse(table: RouteTable<ServedRoute>, path: string): Response {
+  const response = problemResponse(noSuchRoute());
+  const { headers } = response;
+  const methods = table.methodsOf(path).join(", ");
+  if (methods !== "") {
+    headers.set("allow", methods);
+    headers.set("warning", `299 - "this path takes ${methods}"`);
+    return response;
+  }
+  const hasSlash = path.endsWith("/");
+  const others = table.methodsOf(hasSlash ? path.slice(0, -1) : `${path}/`).join(", ");
+  if (others === "") return response;
+  const ending = hasSlash ? "without the slash at its end" : "with a slash at its end";
+  headers.set("warning", `299 - "there is no such path; ${ending} it takes ${others}"`);
+  return response;
 }
 
 /** Answers 405 to other methods, but not below /api, where clients of the reference rely on another answer. */

@@ -32,3 +32,9 @@ test.each([
 ])("%s %s leads to %s", (method, path, route) => {
   expect(table.find(method, path)).toBe(route);
 });
+
+test("methodsOf() names the methods of a path, in the order in which they were added", () => {
+  expect(table.methodsOf("/api/a/x/lint")).toEqual(["GET", "POST"]);
+  expect(table.methodsOf("/api/a/x/y/stop")).toEqual(["PUT"]);
+  expect(table.methodsOf("/api/b")).toEqual([]);
+});

@@ -26,9 +26,11 @@ function newPlace<T>(): Place<T> {
 /** Declared routes by method and path. No two paths can be the same, whatever stands for their parameters. */
 export class RouteTable<T> {
   readonly #root: Place<T> = newPlace();
+  readonly #methods = new Set<string>();
 
   /** @param path with parameters in braces */
   add(method: string, path: string, route: T): void {
+    this.#methods.add(method);
     let place = this.#root;
     for (const word of path.slice(1).split("/")) {
       if (word === "{path}") {
@@ -48,6 +50,11 @@ export class RouteTable<T> {
   /** The route of a clean path, as `rawTarget` gives it; undefined when there is none. */
   find(method: string, path: string): T | undefined {
     return findBelow(this.#root, method, path, 1);
+  }
+
+  /** The methods that a path has routes for. */
+  methodsOf(path: string): string[] {
+    return [...this.#methods].filter((method) => this.find(method, path) !== undefined);
   }
 }
 

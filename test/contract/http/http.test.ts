@@ -148,6 +148,22 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect((await send("/nosuch")).status).toBe(404);
   });
 
+  test.each([
+    ["POST", "workflows/a/x/resume", "PUT", "this path takes PUT"],
+    ["PATCH", "workflows/a/x", "GET, DELETE", "this path takes GET, DELETE"],
+    ["POST", "events/a", null, "with a slash at its end it takes POST"],
+    ["GET", "workflows", null, "with a slash at its end it takes POST, GET"],
+    ["GET", "info/", null, "without the slash at its end it takes GET"],
+    ["GET", "nosuch", null, null],
+  ])("%s /api/v1/%s has no route: headers say what was meant", async (method, path, ...said) => {
+    const { status, headers } = await send(`/api/v1/${path}`, { method });
+    expect(status).toBe(501);
+    const [allow, hint] = said;
+    expect(headers.get("allow")).toBe(allow);
+    expect(headers.get("warning") ?? "").toContain(hint ?? "");
+    expect(headers.has("warning")).toBe(hint !== null);
+  });
+
   test("a segment of a path that can't be decoded is the caller's fault", async () => {
     for (
       const path of [
@@ -348,6 +364,10 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect((await send(`${path}/t`, put({ template: changed }))).status).toBe(409);
     expect((await send(`${path}/other`, put({ template: changed }))).status).toBe(400);
     const { resourceVersion } = updated.metadata;
+    const foreign = { ...updated, metadata: { ...updated.metadata, uid: "of-another" } };
+    const refused = await send(`${path}/t`, put({ template: foreign }));
+    expect(refused.status).toBe(409);
+    expect((await refused.json()).message).toContain("UID in precondition: of-another");
     const leaving = {
       ...made.metadata,
       resourceVersion,
