@@ -122,7 +122,7 @@ export async function createObject(
   );
 }
 
-/** Replaces the object of the same name, whatever its version is. @returns it as it is stored */
+/** Replaces the object of the same name, whatever its version and its uid are. @returns it as it is stored */
 export async function updateObject(
   context: Context,
   resource: Resource,
@@ -130,10 +130,11 @@ export async function updateObject(
 ): Promise<JsonObject> {
   const namespace = namespaceOf(object, context);
   const params = { namespace, name: String(metadataOf(object)["name"] ?? "") };
-  const { metadata: { resourceVersion } } = await context.client.call(resource.get, { params });
+  const stored = await context.client.call(resource.get, { params });
+  const { uid, resourceVersion } = stored.metadata;
   const next = {
     ...object,
-    metadata: { ...metadataOf(object), ...defined({ resourceVersion }) },
+    metadata: { ...metadataOf(object), ...defined({ uid, resourceVersion }) },
   };
   const body = bodyOf(resource, namespace, next);
   return asJson(await context.client.call(resource.update, { params, body }));

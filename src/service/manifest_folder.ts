@@ -154,11 +154,12 @@ async function store(deps: ServiceDeps, { kind, manifest }: Found["manifest"]): 
   }
   const known = objectFrom<ManifestObject & { status?: unknown }>(before);
   if (contentOf(ManifestKind[kind], known) === contentOf(ManifestKind[kind], object)) return false;
-  const { metadata: { resourceVersion = "" }, status } = known;
+  const { metadata: { uid, resourceVersion = "" }, status } = known;
   await update(deps, kind, namespace, {
     ...object,
     ...defined({ status }),
-    metadata: { ...manifest.metadata, resourceVersion },
+    // A file means the object of this name, also if it was read from another server.
+    metadata: { ...manifest.metadata, ...defined({ uid }), resourceVersion },
   });
   return true;
 }

@@ -84,6 +84,21 @@ export function objectModified(at: Deployment, kind: ResourceKind, name: string)
   );
 }
 
+/** The refusal of a change of an object that has the name of the one that is meant, but another uid. */
+export function otherObject(
+  at: Deployment,
+  kind: ResourceKind,
+  name: string,
+  meant: string,
+  uid: string | undefined,
+): Problem {
+  return new Problem(
+    ProblemCode.AlreadyExists,
+    `Operation cannot be fulfilled on ${qualified(at, kind)} "${name}": Precondition failed: ` +
+      `UID in precondition: ${meant}, UID in object meta: ${uid ?? ""}`,
+  );
+}
+
 /** A name from `generateName`: its first 58 characters and five random ones. */
 export function generateName(base: string, fraction: () => number): string {
   let suffix = "";

@@ -264,6 +264,8 @@ spec:
       status: 2,
       err: expect.stringMatching(/several\.txt: Pod p: expected one of Workflow, /),
     });
+    await writeFile(file, kept.replace("name: hello,", "name: hello, uid: of-another,"));
+    expect((await sluice("apply", "-f", file)).out).toBe("WorkflowTemplate hello updated\n");
     await sluice("template", "delete", "hello");
     await rm(file);
   });

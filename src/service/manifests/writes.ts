@@ -21,6 +21,7 @@ import {
   objectExists,
   objectModified,
   objectNotFound,
+  otherObject,
   qualified,
 } from "../object_names.ts";
 import { requireRoomForSubscription } from "./subscription_limits.ts";
@@ -64,7 +65,7 @@ export async function createManifest<T extends ManifestObject>(
 
 /**
  * Replaces a manifest by one that names the version that it is based on.
- * @throws {Problem} NotFound, AlreadyExists when the version is not the stored one, InvalidArgument without a version
+ * @throws {Problem} NotFound, AlreadyExists when the version or a uid is not the stored one, InvalidArgument without a version
  */
 export async function updateManifest<T extends ManifestObject>(
   deps: ServiceDeps,
@@ -91,6 +92,8 @@ export async function updateManifest<T extends ManifestObject>(
   }
   if (version !== stored.metadata.resourceVersion) throw objectModified(deps, resource, name);
   const { uid, creationTimestamp, generation = 1 } = stored.metadata;
+  const { uid: meant = "" } = object.metadata;
+  if (meant !== "" && meant !== uid) throw otherObject(deps, resource, name, meant, uid);
   // Only a deletion says when it was asked for.
   const { deletionTimestamp: _deleted, ...given } = object.metadata;
   const metadata: ObjectMeta = {

@@ -117,3 +117,19 @@ test("a folder that is not there is told and waited for", async () => {
   await expect.poll(() => stored(ManifestKind.WorkflowTemplate, "base"), { timeout: 10_000 })
     .toBeDefined();
 });
+
+test("a file that was read from another server replaces the object of its name", async () => {
+  const file = join(folder, "t.yaml");
+  await writeFile(file, TEMPLATE("base"));
+  await followManifestFolder(instance.service, folder, stop.signal);
+  const before = await stored(ManifestKind.WorkflowTemplate, "base");
+  const edited = TEMPLATE("base", "http: {url: 'http://x'}");
+  await writeFile(file, edited.replace("name: base", "name: base, uid: of-another"));
+  await expect.poll(
+    async () => (await stored(ManifestKind.WorkflowTemplate, "base"))?.text,
+    { timeout: 10_000 },
+  ).toContain("http://x");
+  const after = await stored(ManifestKind.WorkflowTemplate, "base");
+  const uidOf = (text = "{}") => JSON.parse(text).metadata.uid;
+  expect(uidOf(after?.text)).toBe(uidOf(before?.text));
+});
