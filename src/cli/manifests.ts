@@ -29,10 +29,19 @@ export async function readSource(name: string): Promise<string> {
   try {
     return await readFile(name, "utf8");
   } catch (error) {
-    const isFolder = error instanceof Error && "code" in error && error.code === "EISDIR";
-    const why = isFolder ? "it is a folder, name files in it" : errorText(error);
-    throw new Error(`Cannot read ${name}: ${why}`, { cause: error });
+    throw cannotRead(name, error);
   }
+}
+
+/** What is said of a file that could not be opened. @param error of the system's call */
+export function cannotRead(name: string, error: unknown): Error {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const why = code === "EISDIR"
+    ? "it is a folder, name files in it"
+    : code === "ENOENT"
+    ? "there is no such file"
+    : errorText(error);
+  return new Error(`Cannot read ${name}: ${why}`, { cause: error });
 }
 
 /** The names and values in a file. @throws {Error} that names the file */

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { isKind } from "../../spec/schema/decode_manifest.ts";
-import { expandFolders, metadataOf, objectsIn, readSource } from "../manifests.ts";
+import { cannotRead, expandFolders, metadataOf, objectsIn, readSource } from "../manifests.ts";
 import { ACCOUNT_KINDS } from "./by_hand.ts";
 import { INSTANCE_LABEL, type Selection, type Source, type SourceListener } from "./source.ts";
 
@@ -14,7 +14,7 @@ const MAX_FILES = 10_000;
 /** Where objects without a namespace belong. */
 const DEFAULT_NAMESPACE = "default";
 
-/** Opens files and folders. @throws {Error} when there are too many, or one is too large */
+/** Opens files and folders. @throws {Error} when there are too many, or one is too large or can't be read */
 export async function openFiles(
   names: string[],
   selection: Selection,
@@ -25,7 +25,9 @@ export async function openFiles(
     throw new Error(`--file names ${files.length} files, at most ${MAX_FILES} are read: use parts`);
   }
   for (const file of files) {
-    const { size } = await stat(file);
+    const { size } = await stat(file).catch((error: unknown) => {
+      throw cannotRead(file, error);
+    });
     if (size > MAX_BYTES) {
       throw new Error(`${file} has ${size} bytes, at most ${MAX_BYTES} are read: split it`);
     }
