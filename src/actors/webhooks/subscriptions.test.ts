@@ -38,7 +38,7 @@ async function bookOf(
     limits,
   });
   await book.look();
-  return { book, log, put };
+  return { book, log, put, store };
 }
 
 test("beyond the limits, the first ones by namespace and name count, and the log says so once", async () => {
@@ -58,4 +58,35 @@ test("within the limits all count", async () => {
   const { book, log } = await bookOf({ a: 700, b: 300 }, { all: 1_000, perNamespace: 1_000 });
   expect(book.current?.size).toBe(1_000);
   expect(log).toEqual([]);
+});
+
+test("what was read later counts, however long an earlier read takes", async () => {
+  const { book, put, store } = await bookOf({ a: 1 }, { all: 10, perNamespace: 10 });
+  const list = store.manifests.list.bind(store.manifests);
+  let go = () => {};
+  const held = new Promise<void>((resolve) => void (go = resolve));
+  let calls = 0;
+  store.manifests.list = async (...args) => {
+    const page = await list(...args);
+    if (calls++ === 0) await held;
+    return page;
+  };
+  const early = book.look();
+  await put("a", 1);
+  const late = book.look();
+  setTimeout(go);
+  await Promise.all([early, late]);
+  expect(book.current?.size).toBe(2);
+});
+
+test("a change in the feed is known, and so is a deletion", async () => {
+  const { book, put, store } = await bookOf({ a: 1 }, { all: 10, perNamespace: 10 });
+  const stop = new AbortController();
+  await book.start(stop.signal);
+  await put("a", 1);
+  await expect.poll(() => book.current?.size).toBe(2);
+  await store.manifests.remove(ManifestKind.Subscription, "a", "s00000", undefined);
+  await expect.poll(() => book.current?.find("a", "s00000")).toBeUndefined();
+  expect(book.current?.size).toBe(1);
+  stop.abort();
 });

@@ -44,6 +44,8 @@ export class SubscriptionBook {
   readonly #deps: SubscriptionBookDeps;
   readonly #known = new Map<string, Known>();
   #leftOut = 0;
+  /** Resolves when what was asked for last is known, or could not be read. */
+  #loaded: Promise<unknown> = Promise.resolve();
   /** Undefined: there are none. */
   #set: SubscriptionSet | undefined;
 
@@ -79,7 +81,7 @@ export class SubscriptionBook {
           continue;
         }
         for await (const batch of store.query.watch(version, signal)) {
-          if (batch.map((change) => this.#see(change)).includes(true)) this.#renew();
+          if (batch.some(isOfSubscription)) await this.#load();
           if (this.#known.size === 0) break;
         }
       } catch (error) {
@@ -90,22 +92,34 @@ export class SubscriptionBook {
     }
   }
 
-  async #load(): Promise<Version> {
+  /** One after another, so that what was read last counts. */
+  #load(): Promise<Version> {
+    const loaded = this.#loaded.then(() => this.#loadNow());
+    this.#loaded = loaded.catch(() => undefined);
+    return loaded;
+  }
+
+  async #loadNow(): Promise<Version> {
     const { store, limits } = this.#deps;
     const items: StoredManifest[] = [];
+    let leftOut = 0;
     let version: Version = "";
     const counts = new Map<string, number>();
     for await (const page of manifestPages(store.manifests, KIND)) {
       // What changes while pages are read is seen by whoever follows from here.
       if (version === "") version = page.version;
       for (const item of page.items) {
-        const count = (counts.get(item.namespace) ?? 0) + 1;
-        counts.set(item.namespace, count);
-        // One more shows that there are too many.
-        if (count <= limits.perNamespace + 1) items.push(item);
+        const count = counts.get(item.namespace) ?? 0;
+        // Only a cluster or a copied store can exceed the limits.
+        if (items.length >= limits.all || count >= limits.perNamespace) leftOut++;
+        else {
+          counts.set(item.namespace, count + 1);
+          items.push(item);
+        }
       }
-      if (items.length > limits.all) break;
+      if (leftOut > 0 && items.length >= limits.all) break;
     }
+    this.#tellLeftOut(leftOut, items.length);
     const isSame = items.length === this.#known.size &&
       items.every((item) => this.#known.get(keyOf(item))?.stored.text === item.text);
     if (isSame) return version;
@@ -122,19 +136,6 @@ export class SubscriptionBook {
     return version;
   }
 
-  #see({ type, id, put, version }: Change): boolean {
-    const [kind, namespace = "", name = ""] = id.split("/");
-    if (kind !== KIND) return false;
-    const text = put["m"];
-    const stored = { kind: KIND, namespace, name, version, labels: {} };
-    const key = keyOf(stored);
-    if (type === "DELETED") return this.#known.delete(key);
-    const known = this.#known.get(key);
-    if (text === undefined || known?.stored.text === text) return false;
-    this.#known.set(key, this.#read({ ...stored, text }));
-    return true;
-  }
-
   #read(stored: StoredManifest): Known {
     const { namespace, name } = stored;
     try {
@@ -149,7 +150,8 @@ export class SubscriptionBook {
 
   #renew(): void {
     const { log, adminNamespace } = this.#deps;
-    const set = new SubscriptionSet(this.#counted(), adminNamespace, ({ metadata }, cause) => {
+    const readable = [...this.#known.values()].flatMap(({ subscription }) => subscription ?? []);
+    const set = new SubscriptionSet(readable, adminNamespace, ({ metadata }, cause) => {
       const fields: JsonObject = {
         namespace: metadata.namespace ?? "",
         subscription: metadata.name ?? "",
@@ -159,35 +161,20 @@ export class SubscriptionBook {
     this.#set = set.size === 0 ? undefined : set;
   }
 
-  /** Those within the limits, which only a cluster or a copied store can exceed. */
-  #counted(): Subscription[] {
-    const { log, limits } = this.#deps;
-    const counts = new Map<string, number>();
-    const counted: Subscription[] = [];
-    let leftOut = 0;
-    for (const key of [...this.#known.keys()].sort()) {
-      const subscription = this.#known.get(key)?.subscription;
-      if (subscription === undefined) continue;
-      const namespace = subscription.metadata.namespace ?? "";
-      const count = counts.get(namespace) ?? 0;
-      if (counted.length >= limits.all || count >= limits.perNamespace) {
-        leftOut++;
-        continue;
-      }
-      counts.set(namespace, count + 1);
-      counted.push(subscription);
-    }
+  #tellLeftOut(leftOut: number, subscriptions: number): void {
     if (leftOut > 0 && leftOut !== this.#leftOut) {
-      const fields = { subscriptions: counted.length, atLeastLeftOut: leftOut };
-      log.error(
-        fields,
+      this.#deps.log.error(
+        { subscriptions, atLeastLeftOut: leftOut },
         "too many subscriptions: nothing is sent to the last ones in the order of namespace and name. Delete some, or allow " +
           "more with --webhook-subscriptions and --webhook-namespace-subscriptions",
       );
     }
     this.#leftOut = leftOut;
-    return counted;
   }
+}
+
+function isOfSubscription({ id }: Change): boolean {
+  return id.startsWith(`${KIND}/`);
 }
 
 function keyOf({ namespace, name }: Pick<StoredManifest, "namespace" | "name">): string {
