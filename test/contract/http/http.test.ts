@@ -219,9 +219,16 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
       code: 3,
       message: 'strict decoding error: unknown field "workflow.spec.entryPiont"',
     });
-    const lenient = await create("Ignore");
-    expect(lenient.status).toBe(200);
-    await lenient.body?.cancel();
+    for (const way of ["", "Ignore", "Warn"]) {
+      const lenient = await create(way);
+      expect([way, lenient.status]).toEqual([way, 200]);
+      await lenient.body?.cancel();
+    }
+    const misspelt = await create("strict");
+    expect(misspelt.status).toBe(400);
+    expect((await misspelt.json()).message).toContain(
+      'fieldValidation: Unsupported value: "strict"',
+    );
   });
 
   test("a new workflow begins anew, whatever status its manifest has", async () => {
