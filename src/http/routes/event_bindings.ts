@@ -4,7 +4,15 @@ import { type BindingActivity, bindingActivity } from "../../service/events/bind
 import { testBinding } from "../../service/events/preview.ts";
 import { getManifest } from "../../service/manifests/reads.ts";
 import type { WorkflowEventBinding } from "../../spec/manifest.ts";
-import { json, list, map, string, struct, type StructSchema } from "../../spec/schema/schema.ts";
+import {
+  closed,
+  json,
+  list,
+  map,
+  string,
+  struct,
+  type StructSchema,
+} from "../../spec/schema/schema.ts";
 import { BINDING_BODIES, type BindingBody, kindSchema } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 import { manifestWire } from "../wire.ts";
@@ -17,16 +25,18 @@ interface TestBody {
   binding?: WorkflowEventBinding;
   name?: string;
 }
-const TEST: StructSchema = struct("TestWorkflowEventBindingRequest", () => ({
+const TEST_EVENT = struct("TestEvent", () => ({
+  discriminator: string,
+  payload: json,
+  metadata: map(list(string)),
+}));
+/** A payload in the wrong place would test another event, so unknown members are refused. */
+const TEST: StructSchema = closed(struct("TestWorkflowEventBindingRequest", () => ({
   namespace: string,
-  event: struct("TestEvent", () => ({
-    discriminator: string,
-    payload: json,
-    metadata: map(list(string)),
-  })),
+  event: closed(TEST_EVENT),
   binding: kindSchema("WorkflowEventBinding"),
   name: string,
-}), "event");
+}), "event"));
 
 /** Every route of event bindings. */
 export const EVENT_BINDING_ROUTES: readonly Route[] = [

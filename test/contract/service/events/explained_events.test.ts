@@ -252,6 +252,16 @@ test("a binding can be tested before it is stored, and nothing is done", async (
   expect((await deliveries("", "")).items.length).toBe(before);
 });
 
+test.each([
+  [{ name: "builds", payload: { n: 3 } }, "payload"],
+  [{ name: "builds", event: { payload: { n: 3 }, headers: {} } }, "headers"],
+])("a test with a member that nobody knows is refused: %j", async (body, member) => {
+  expect(await call("POST", "workflow-event-bindings/one/test", { body })).toMatchObject({
+    status: 400,
+    message: expect.stringContaining(member),
+  });
+});
+
 test("what is tested has the bounds of an event", async () => {
   const tested = (payload: Json) =>
     call("POST", "workflow-event-bindings/one/test", {
