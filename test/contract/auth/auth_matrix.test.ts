@@ -216,6 +216,12 @@ const BODY = JSON.stringify({
   cmName: "x",
   limit: 1,
 });
+/** A test of a binding refuses other members, too. */
+function bodyOf(path: string): string {
+  if (path.endsWith("/test")) return JSON.stringify({ name: "x" });
+  return STRICT.test(path) ? "{}" : BODY;
+}
+
 /** Values of path parameters; "x" for those not named here. */
 const SEGMENTS: Record<string, string> = {
   namespace: "here",
@@ -298,7 +304,7 @@ for (const route of ROUTES) {
         method: route.method,
         path: `${pathOf(route)}?${QUERY}`,
         identity,
-        ...(takesBody ? { body: STRICT.test(route.path) ? "{}" : BODY } : {}),
+        ...(takesBody ? { body: bodyOf(route.path) } : {}),
         isStream: route.kind === "stream",
       });
     for (const identity of UNKNOWN) {
