@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkResourceVersion } from "./resource_version.ts";
+import { checkNotAhead, checkResourceVersion } from "./resource_version.ts";
 
 test.each(["", "0", "7", "007", "18446744073709551615"])("a watch may begin at %j", (text) => {
   expect(() => checkResourceVersion(text)).not.toThrow();
@@ -17,4 +17,15 @@ test.each([
   expect(() => checkResourceVersion(text)).toThrow(
     expect.objectContaining({ status: 400, message }),
   );
+});
+
+test("a watch can't begin at a version that the store has not given yet", async () => {
+  const query = { version: () => Promise.resolve("1795882905516717") };
+  for (const text of ["", "0", "7", "007", "1795882905516717"]) await checkNotAhead(query, text);
+  for (const text of ["1795882905516718", "18446744073709551615"]) {
+    await expect(checkNotAhead(query, text)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining(`too large resource version: ${text}, current: 1795`),
+    });
+  }
 });

@@ -19,7 +19,7 @@ import { WORKFLOW } from "../kinds.ts";
 import { isDeleted } from "../history/archived_form.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
-import { checkResourceVersion } from "../resource_version.ts";
+import { checkNotAhead, checkResourceVersion } from "../resource_version.ts";
 import { sizeOfPage } from "./list.ts";
 import { getWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
@@ -82,6 +82,7 @@ export async function watchWorkflows(
   const version = request.resourceVersion ?? "";
   checkResourceVersion(version);
   await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
+  await checkNotAhead(deps.store.query, version);
   const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
   let archived: Workflow | undefined;
   if (named !== undefined) {

@@ -288,6 +288,13 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect(await response.text()).toBe(
       '{"result":{"type":"ADDED","object":{"metadata":{"name":"b"}}}}\n',
     );
+    for (const path of ["workflow-events", "stream/events"]) {
+      const ahead = await send(
+        `/api/v1/${path}/resume?listOptions.resourceVersion=9007199254740991&listOptions.timeoutSeconds=1`,
+      );
+      expect([path, ahead.status]).toEqual([path, 400]);
+      expect((await ahead.json()).error.message).toContain("too large resource version");
+    }
     const missing = await send(
       "/api/v1/workflow-events/resume?listOptions.fieldSelector=metadata.name%3Dz",
     );
@@ -444,6 +451,7 @@ describe("access", () => {
     CallbackKeyService_RotateCallbackKeys: {},
     ArchivedWorkflowService_PruneArchivedWorkflows: {},
     WorkflowService_PlanRetry: {},
+    EventService_TestWorkflowEventBinding: { name: "n" },
     ImportService_ImportWorkflow: { workflow: { metadata: { name: "n" }, spec: SPEC } },
     ImportService_ImportConfigMap: { configMap: { metadata: { name: "n" }, data: {} } },
   };

@@ -11,7 +11,7 @@ import {
 import { matchesLabels, parseLabelSelector } from "../../../expr/selectors/label_selector.ts";
 import { requireAccess } from "../../access.ts";
 import type { ServiceDeps } from "../../deps.ts";
-import { checkResourceVersion } from "../../resource_version.ts";
+import { checkNotAhead, checkResourceVersion } from "../../resource_version.ts";
 import { timeLimit } from "../../watch_timeout.ts";
 
 export interface EventStreamRequest {
@@ -66,6 +66,7 @@ export async function watchEvents(
       for await (const event of events) yield eventWire(masked(event));
     })();
   }
+  await checkNotAhead(deps.store.query, resourceVersion);
   const scope = {
     namespace,
     workflow: name,

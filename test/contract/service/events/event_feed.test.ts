@@ -33,7 +33,7 @@ function newFeed(): EventFeed {
 async function reading(fieldSelector = "", from = feed): Promise<string[]> {
   const shown: string[] = [];
   const events = await watchEvents(
-    { events: from } as ServiceDeps,
+    { events: from, store: deployment.store } as ServiceDeps,
     unrestrictedCaller(),
     { namespace: "default", fieldSelector },
     stop.signal,
