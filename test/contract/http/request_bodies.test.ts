@@ -482,7 +482,7 @@ test("a body that was sent as a form is refused with what to change, and JSON of
   const form = await post("payload=%7B%22ref%22%3A1%7D");
   expect(form.status).toBe(400);
   expect((await form.json()).message).toMatch(
-    /not valid JSON; the body is a form \(application\/x-www-form-urlencoded\); let its sender use the content type application\/json$/,
+    /^the body is not JSON: line 1, column 1: .*; the body is a form \(application\/x-www-form-urlencoded\); let its sender use the content type application\/json$/,
   );
   // What curl sends unless it is told otherwise.
   expect((await post('{"ref": 1}')).status).toBe(200);
