@@ -45,7 +45,7 @@ export interface EventRequest {
   /** What caused it, where traces are wanted. */
   trace?: TraceOrigin | undefined;
   idempotency?: Idempotency | undefined;
-  /** What the sender is told when its key was used with another body. @default it was an Idempotency-Key */
+  /** What the sender is told when its key was used with another event. @default it was an Idempotency-Key */
   mismatch?: string;
   /** Version of all manifests by which the sender was judged; absent: the current one. */
   manifests?: Version | undefined;
@@ -105,7 +105,8 @@ export async function receiveEvent(
   if (result === "mismatch") {
     throw new Problem(
       ProblemCode.Aborted,
-      request.mismatch ?? "this Idempotency-Key was used with another body",
+      request.mismatch ??
+        "this Idempotency-Key was used with another event (its body or discriminator); take a new key",
       { status: 422 },
     );
   }

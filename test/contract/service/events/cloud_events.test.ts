@@ -150,6 +150,17 @@ describe.each(STORES)("on %s", (_, open) => {
     expect(await queued()).toHaveLength(5);
   });
 
+  test("a key of the header that came with another event is refused, and the message says so", async () => {
+    const keyed = (path: string) => send({ a: 1 }, { "idempotency-key": "k" }, path);
+    expect((await keyed("one")).status).toBe(200);
+    expect((await keyed("one")).status).toBe(200);
+    expect(await keyed("two")).toMatchObject({
+      status: 422,
+      message: expect.stringContaining("another event (its body or discriminator)"),
+    });
+    expect(await queued()).toHaveLength(1);
+  });
+
   test("the same id with other data, type or subject is refused", async () => {
     expect((await structured()).status).toBe(200);
     for (const other of [{ data: 1 }, { type: "job.failed" }, { subject: "s" }]) {
