@@ -444,13 +444,15 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Unknown paths",
     reference: "501 below `/api`, elsewhere the pages' HTML with 200",
-    sluice: "501 below `/api`, elsewhere 404",
+    sluice:
+      "501 below `/api`, with the headers `Allow` and `Warning` if the path takes other methods or another end; elsewhere 404",
     shown: `${HTTP_TESTS}: what is not a route answers 501 below /api and 404 elsewhere`,
   },
   {
     place: "Watch",
     reference: "Can't be resumed",
-    sluice: "Resumes from a `resourceVersion`",
+    sluice:
+      "Resumes from a `resourceVersion`; one that the store has not given yet is refused, so that the client lists again",
     shown: `${HTTP_TESTS}: a watch goes on from a version, and ends by itself after its time`,
   },
   {
@@ -542,7 +544,8 @@ export const API_DECISIONS: readonly ApiDecision[] = [
   {
     place: "Unknown members of a body",
     reference: "Ignored",
-    sluice: "Ignored, or refused if `createOptions.fieldValidation` is `Strict`",
+    sluice:
+      "Ignored, or refused if `createOptions.fieldValidation` is `Strict`; a value of that which Kubernetes does not know is refused",
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
