@@ -695,7 +695,7 @@ export interface Operations {
   WorkflowService_CountWorkflows: {
     kind: "unary";
     params: { namespace: string };
-    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "bars"?: number | undefined };
+    query: { "listOptions.labelSelector"?: string | undefined; "listOptions.fieldSelector"?: string | undefined; "listOptions.watch"?: boolean | undefined; "listOptions.allowWatchBookmarks"?: boolean | undefined; "listOptions.resourceVersion"?: string | undefined; "listOptions.resourceVersionMatch"?: string | undefined; "listOptions.timeoutSeconds"?: number | undefined; "listOptions.limit"?: number | undefined; "listOptions.continue"?: string | undefined; "listOptions.sendInitialEvents"?: boolean | undefined; "nameFilter"?: string | undefined; "createdAfter"?: string | undefined; "finishedBefore"?: string | undefined; "waiting"?: boolean | undefined; "bars"?: number | undefined };
     body: undefined;
     answer: JsonObject;
   };

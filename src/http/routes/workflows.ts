@@ -122,21 +122,22 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
       nameFilter: "string",
       createdAfter: "string",
       finishedBefore: "string",
+      waiting: "bool",
       bars: "int32",
     },
     run: async (call) => {
-      const { nameFilter, createdAfter, finishedBefore, bars } = call.query;
+      const { nameFilter, createdAfter, finishedBefore, waiting: isWaiting, bars } = call.query;
       const counts = await countWorkflows(call.service, call.caller, {
         ...listRequest(call),
-        ...defined({ nameFilter, createdAfter, finishedBefore, bars }),
+        ...defined({ nameFilter, createdAfter, finishedBefore, bars, waiting: isWaiting }),
       });
       warnOfArchive(call, counts);
-      const { from, span, phases, examined } = counts;
+      const { from, span, phases, waiting, examined } = counts;
       return {
         from: new Date(from).toISOString().replace(".000", ""),
         spanSeconds: span / 1_000,
         phases,
-        ...defined({ examined }),
+        ...defined({ waiting, examined }),
       };
     },
   }),

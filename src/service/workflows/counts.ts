@@ -116,16 +116,23 @@ async function fromBoth(
   const spans = spansOf(oldest, now, bars);
   const bounds = boundsOf(spans);
   let examined: number | undefined;
+  let waiting: number | undefined;
   const countLive = async () => {
-    if (isAll) return await countPhases(live, bounds);
+    if (isAll) {
+      waiting = await waitingOf(live, query);
+      return await countPhases(live, bounds);
+    }
     const found = await newest(live, { ...query, labels: [] });
     examined = found.examined;
+    waiting = waitingIn(found.entries);
     return countEntries(found.entries, spans);
   };
   const counts = history === undefined
     ? await countLive()
     : await countBoth(history, { bounds, namespace }, countLive);
-  return { ...shown(spans, counts, naming, ofPhase), ...defined({ examined }) };
+  // Only what runs can wait.
+  if (!matchesLabels(ofPhase, { [phaseLabel(naming)]: "Running" })) waiting = 0;
+  return { ...shown(spans, counts, naming, ofPhase), ...defined({ examined, waiting }) };
 }
 
 /** Looks through the newest workflows. */
@@ -138,10 +145,28 @@ async function fromNewest(
   const { entries, ...about } = await newest(store, query);
   const oldest = entries.reduce((time, { createdAt }) => Math.min(time, createdAt), now);
   const spans = spansOf(query.createdAfter ?? oldest, now, bars);
-  return { ...shown(spans, countEntries(entries, spans)), ...defined(about) };
+  const waiting = waitingIn(entries);
+  return { ...shown(spans, countEntries(entries, spans)), waiting, ...defined(about) };
 }
 
-/** The newest workflows, and how many were looked at if that was not all. */
+/** How many workflows of the store wait. Only their waits are in an order, so with a time of creation each of a few is looked at. */
+async function waitingOf(
+  { query: store }: Pick<Store, "query">,
+  query: ListQuery,
+): Promise<number | undefined> {
+  const { counts: [all = 0] } = await store.count({ waiting: true }, EVER);
+  if (query.createdAfter === undefined || all === 0) return all;
+  if (all > PAGE) return undefined;
+  const few = { ...query, labels: [], waiting: true, limit: PAGE, maxScan: PAGE, parts: [] };
+  const page = await store.list(few);
+  return page.continue === undefined ? page.items.length : undefined;
+}
+
+function waitingIn(entries: readonly IndexEntry[]): number {
+  return entries.filter(({ waitsSince }) => waitsSince !== undefined).length;
+}
+
+/** The newest workflows, or those that wait longest if only waiting ones are asked for, and how many were looked at if that was not all. */
 async function newest(
   { query: store }: Store,
   query: ListQuery,

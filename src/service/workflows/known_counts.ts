@@ -9,6 +9,8 @@ export interface WorkflowCounts {
   span: number;
   /** For each phase the number of each span. A workflow that has not begun is Pending. */
   phases: Record<string, number[]>;
+  /** How many of them have a step that waits. They are counted as running too. Absent: nobody knows. */
+  waiting?: number;
   /** Only so many of the newest workflows were looked at; absent: all. */
   examined?: number;
   /** The archive did not answer, so what it has is missing. */

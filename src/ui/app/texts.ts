@@ -161,6 +161,11 @@ export const TEXTS = {
       columns: "Columns",
       columnsHint: "label:team,param:region",
     },
+    /** What is not clear from the word. */
+    phaseHints: {
+      Running: "Also those that wait or are suspended, as the API counts them",
+      Waiting: "Those with a step that waits for a call, the longest wait first",
+    } as Partial<Record<string, string>>,
     since: { "1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days" } as Record<
       string,
       string
@@ -168,8 +173,12 @@ export const TEXTS = {
     moreFilters: "More filters and columns",
     more: "Show 100 more",
     shown: (count: number) => `${workflows(count)} shown`,
-    cut: (count: number) =>
-      `Only the newest ${workflows(count)} are shown. Choose filters to find the others.`,
+    cut: (count: number, areWaits: boolean) =>
+      areWaits
+        ? `Only the ${
+          workflows(count)
+        } that wait longest are shown. Choose filters to find the others.`
+        : `Only the newest ${workflows(count)} are shown. Choose filters to find the others.`,
     select: (name: string) => `Choose ${name}`,
     selectAll: "Choose all that are shown",
     chosen: (count: number) => `${count} chosen`,
@@ -196,7 +205,11 @@ export const TEXTS = {
   },
   bars: {
     all: (count: number) => `${workflows(count)}:`,
-    part: (count: number) => `Among the newest ${workflows(count)}:`,
+    part: (count: number, areWaits: boolean) =>
+      areWaits
+        ? `Among the ${workflows(count)} that wait longest:`
+        : `Among the newest ${workflows(count)}:`,
+    runningOrWaiting: "Running or waiting",
     atLeast: "at least ",
     partWhy:
       "Only these were counted. Older workflows may add to each phase. Without filters, or with a " +

@@ -132,6 +132,38 @@ describe.skipIf(missing !== undefined)(
       expect(lists).toHaveLength(2);
     });
 
+    test("the list shows what waits alone, the longest wait first, and the counts agree with the rows", async () => {
+      const { items } = await ui.call<{ items: unknown[] }>(
+        "GET",
+        "workflows/many?waiting=true&fields=items.metadata.name",
+      );
+      const waiting = items.length;
+      const chip = (name: string) => ui.button(name);
+      const counts = () => ui.page.locator(".bars .phase").allInnerTexts();
+      await ui.open("/?namespace=many");
+      await chip("Failed").click();
+      await chip("Waiting").click();
+      await expect.poll(() => new URL(ui.page.url()).search).toContain("phase=Waiting");
+      expect(await chip("Failed").getAttribute("aria-pressed")).toBe("false");
+      const rows = ui.page.locator("tbody tr");
+      const [first, second] = [nameOf(EVERY), nameOf(2 * EVERY)];
+      await expect.poll(() => rows.first().innerText()).toContain(first);
+      expect(await rows.nth(1).innerText()).toContain(second);
+      expect(await rows.filter({ hasText: "Waiting" }).count()).toBe(PAGE);
+      expect(await rows.count()).toBe(PAGE);
+      await shows(`${waiting} workflows:`);
+      expect(await counts()).toEqual([`${waiting} Waiting`]);
+      await ui.button("Show 100 more").click();
+      await expect.poll(() => rows.count()).toBe(waiting);
+      // What goes on leaves, what begins to wait comes last.
+      await ui.call("PUT", `workflows/many/${first}/resume`, {});
+      await expect.poll(() => rows.first().innerText()).toContain(second);
+      await ui.submit("later", WAITS, "many");
+      await expect.poll(() => rows.last().innerText()).toContain("later");
+      await ui.open("/");
+      await expect.poll(counts).toContain(`${waiting + 1} Waiting`);
+    });
+
     test("counts say how far they reach", async () => {
       await ui.open("/?namespace=many&label=team%3Dred");
       await shows("Among the newest 10,000 workflows:");

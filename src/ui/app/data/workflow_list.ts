@@ -1,7 +1,10 @@
 /** The workflows that a list shows: pages of the API, kept up to date by a watch. */
 import { createStore } from "@xstate/store";
 import {
+  areWaits,
   changedRows,
+  compareRows,
+  compareWaits,
   createdAfter,
   type Filters,
   labelSelector,
@@ -42,7 +45,8 @@ const EMPTY: ListState = {
   trouble: undefined,
 };
 
-function createListStore() {
+/** @param compare the order of its rows */
+function createListStore(compare: typeof compareRows) {
   return createStore({
     context: EMPTY,
     on: {
@@ -52,7 +56,8 @@ function createListStore() {
         { rows, next, isFirst }: { rows: Row[]; next: string | undefined; isFirst: boolean },
       ) => {
         const kept = isFirst ? [] : context.rows;
-        const all = mergedRows(kept, new Map(rows.map((row) => [row.key, row])), new Set());
+        const put = new Map(rows.map((row) => [row.key, row]));
+        const all = mergedRows(kept, { put, gone: new Set() }, compare);
         return { rows: all, next, isCut: false, isLoading: false, trouble: undefined };
       },
       failed: (context, { trouble }: { trouble: Trouble }) => ({
@@ -61,7 +66,8 @@ function createListStore() {
         trouble,
       }),
       changed: (context, changes: { put: Map<string, Row>; gone: Set<string> }): ListState => {
-        const { rows, isCut } = changedRows(context.rows, changes, context.next !== undefined);
+        const hasMore = context.next !== undefined;
+        const { rows, isCut } = changedRows(context.rows, changes, hasMore, compare);
         // The next page begins after those that had to go.
         return isCut ? { ...context, rows, isCut, next: undefined } : { ...context, rows };
       },
@@ -70,8 +76,10 @@ function createListStore() {
 }
 
 /** Those filters of the API that are the same for lists and counts. */
-export function queryOf({ name }: Filters, after: number | undefined) {
+export function queryOf(filters: Filters, after: number | undefined) {
+  const { name } = filters;
   return {
+    ...(areWaits(filters) && { waiting: true }),
     ...(name !== "" && {
       "listOptions.fieldSelector": `metadata.name=${name}`,
       nameFilter: "Contains",
@@ -82,7 +90,7 @@ export function queryOf({ name }: Filters, after: number | undefined) {
 
 /** A list under one set of filters. */
 export class WorkflowList {
-  readonly store: ReturnType<typeof createListStore> = createListStore();
+  readonly store: ReturnType<typeof createListStore>;
   readonly #filters: Filters;
   readonly #fields: readonly string[];
   readonly #selector: string;
@@ -92,6 +100,7 @@ export class WorkflowList {
 
   /** @param fields members that its rows need, as of `rowFields` */
   constructor(filters: Filters, fields: readonly string[]) {
+    this.store = createListStore(areWaits(filters) ? compareWaits : compareRows);
     this.#filters = filters;
     this.#fields = fields;
     this.#selector = labelSelector(filters, session.getSnapshot().context.labelPrefix);
@@ -114,6 +123,7 @@ export class WorkflowList {
     this.#closeWatch = openWatch({
       namespace,
       labelSelector: this.#selector,
+      waiting: areWaits(this.#filters),
       fields: this.#fields,
       version,
       onChanges: (changes) => this.#apply(changes),

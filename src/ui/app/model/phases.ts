@@ -18,6 +18,36 @@ export type Look =
 export const WORKFLOW_PHASES = ["Pending", "Running", "Succeeded", "Failed", "Error"] as const;
 export type WorkflowPhaseName = typeof WORKFLOW_PHASES[number];
 
+/** What the filter of the list offers. What waits is running for the API, which finds it by that alone. */
+export const PHASE_CHOICES = [
+  "Pending",
+  "Running",
+  "Waiting",
+  "Succeeded",
+  "Failed",
+  "Error",
+] as const satisfies readonly Look[];
+export type PhaseChoice = typeof PHASE_CHOICES[number];
+
+/** Choices from a list with commas: some phases, or what waits. */
+export function choicesFrom(text: string): PhaseChoice[] {
+  return text.split(",").includes("Waiting") ? ["Waiting"] : phasesFrom(text);
+}
+
+/** The choices after one was clicked, in order. What waits is never chosen together with a phase. */
+export function choicesAfter<P extends PhaseChoice>(
+  all: readonly P[],
+  chosen: readonly P[],
+  clicked: P,
+): P[] {
+  const isAlone = (one: P) => one === "Waiting";
+  return all.filter((one) =>
+    one === clicked
+      ? !chosen.includes(one)
+      : chosen.includes(one) && !isAlone(one) && !isAlone(clicked)
+  );
+}
+
 /** Phases from a list with commas. What is no phase is left out. */
 export function phasesFrom(text: string): WorkflowPhaseName[] {
   return text.split(",").filter((one): one is WorkflowPhaseName =>

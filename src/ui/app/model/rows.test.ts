@@ -6,10 +6,13 @@ import { placeOf, workflowPath } from "../paths.ts";
 import { allows, VERBS } from "./actions.ts";
 import { resumeCall } from "./curl.ts";
 import {
+  areWaits,
   changedRows,
   chartOf,
   chartOfRows,
   compareRows,
+  compareWaits,
+  countsOf,
   createdAfter,
   type ExtraField,
   filtersFrom,
@@ -19,6 +22,7 @@ import {
   rowFields,
   rowOf,
 } from "./rows.ts";
+import { choicesAfter, PHASE_CHOICES, type PhaseChoice } from "./phases.ts";
 import { durationText, lengthText, manifestDuration, relativeText, spanText } from "./times.ts";
 
 const PREFIX = "workflows.argoproj.io/";
@@ -27,6 +31,57 @@ function row(name: string, created: string, more: Partial<Workflow> = {}): Row {
   const metadata = { name, namespace: "n", creationTimestamp: created };
   return rowOf({ metadata, spec: {}, ...more } as Workflow);
 }
+
+describe("what waits", () => {
+  const waits = (name: string, since: string) =>
+    row(name, "2026-01-01T00:00:00Z", {
+      status: { phase: "Running", waitsSince: since } as Workflow["status"],
+    } as Partial<Workflow>);
+
+  test("is a filter of its own, which no label knows", () => {
+    const chosen = filtersFrom(new URLSearchParams("phase=Waiting,Failed&label=a%3Db"));
+    expect(chosen.phases).toEqual(["Waiting"]);
+    expect([areWaits(chosen), labelSelector(chosen, PREFIX)]).toEqual([true, "a=b"]);
+    expect(areWaits(filtersFrom(new URLSearchParams("phase=Running")))).toBe(false);
+  });
+
+  test("is chosen instead of phases, and they instead of it", () => {
+    const click = (chosen: readonly PhaseChoice[], one: PhaseChoice) =>
+      choicesAfter(PHASE_CHOICES, chosen, one);
+    expect(click(["Failed"], "Pending")).toEqual(["Pending", "Failed"]);
+    expect(click(["Pending", "Failed"], "Waiting")).toEqual(["Waiting"]);
+    expect(click(["Waiting"], "Waiting")).toEqual([]);
+    expect(click(["Waiting"], "Failed")).toEqual(["Failed"]);
+    expect(click(["Pending", "Failed"], "Pending")).toEqual(["Failed"]);
+  });
+
+  test("stands in the order of its waits; what begins to wait comes last", () => {
+    const [late, early] = [
+      waits("a", "2026-01-01T00:00:02.500Z"),
+      waits("b", "2026-01-01T00:00:02.100Z"),
+    ];
+    const put = new Map([[late.key, late]]);
+    const changed = (hasMore: boolean) =>
+      changedRows([early], { put, gone: new Set() }, hasMore, compareWaits).rows;
+    expect(changed(false).map(({ key }) => key)).toEqual(["n/b", "n/a"]);
+    expect(changed(true).map(({ key }) => key)).toEqual(["n/b"]);
+  });
+
+  test("is not counted as running; where nobody knows how much waits, it is", () => {
+    const running = row(
+      "c",
+      "2026-01-01T00:00:00Z",
+      { status: { phase: "Running" } } as Partial<Workflow>,
+    );
+    const rows = [waits("a", "2026-01-01T00:00:02Z"), running, running];
+    const chart = chartOfRows(rows, 5, false);
+    expect(chart.counts).toMatchObject({ Running: 3 });
+    const [runs, waiting] = [{ look: "Running", count: 2 }, { look: "Waiting", count: 1 }];
+    expect(countsOf(chart)).toEqual([runs, waiting]);
+    expect(countsOf({ counts: { Running: 3 } })).toEqual([{ ...runs, count: 3 }]);
+    expect(countsOf({ counts: { Running: 1 }, waiting: 2 })).toEqual([{ ...waiting, count: 2 }]);
+  });
+});
 
 describe("filters", () => {
   const filters = (query: string) => filtersFrom(new URLSearchParams(query));

@@ -1,6 +1,13 @@
 /** Rows of the list of workflows: what a row needs, their order, and what the filters leave. */
 import type { Workflow } from "../../../spec/manifest.ts";
-import { phaseOf, phasesFrom, WORKFLOW_PHASES, type WorkflowPhaseName } from "./phases.ts";
+import {
+  choicesFrom,
+  PHASE_CHOICES,
+  type PhaseChoice,
+  phaseOf,
+  WORKFLOW_PHASES,
+  type WorkflowPhaseName,
+} from "./phases.ts";
 import { timeOf } from "./times.ts";
 
 /** Members of a workflow that every row needs. */
@@ -45,7 +52,8 @@ export function rowOf(workflow: Workflow): Row {
 /** What the filters of the list ask for; "" and empty lists ask for nothing. */
 export interface Filters {
   namespace: string;
-  phases: readonly WorkflowPhaseName[];
+  /** Some phases, or only what waits. */
+  phases: readonly PhaseChoice[];
   /** Part of the name. */
   name: string;
   /** A label selector. */
@@ -63,7 +71,7 @@ export function filtersFrom(query: URLSearchParams): Filters {
   const text = (key: string) => query.get(key) ?? "";
   return {
     namespace: text("namespace"),
-    phases: phasesFrom(text("phase")),
+    phases: choicesFrom(text("phase")),
     name: text("name"),
     labels: text("label"),
     template: text("template"),
@@ -86,10 +94,16 @@ export function createdAfter({ since }: Pick<Filters, "since">, now: number): nu
   return span === undefined ? undefined : now - span;
 }
 
+/** Tells whether only workflows with a step that waits are asked for, which stand in another order: the longest wait first. */
+export function areWaits({ phases }: Pick<Filters, "phases">): boolean {
+  return phases.includes("Waiting");
+}
+
 /** The label selector that the server is asked with. */
-export function labelSelector({ phases, labels, template }: Filters, prefix: string): string {
+export function labelSelector(filters: Filters, prefix: string): string {
+  const { phases, labels, template } = filters;
   const terms: string[] = [];
-  if (phases.length > 0 && phases.length < WORKFLOW_PHASES.length) {
+  if (phases.length > 0 && phases.length < WORKFLOW_PHASES.length && !areWaits(filters)) {
     // A workflow that has not begun has no such label yet, so it is found by what it is not.
     const others = WORKFLOW_PHASES.filter((phase) => !phases.includes(phase));
     terms.push(
@@ -127,6 +141,17 @@ export function compareRows(a: Row, b: Row): number {
   return a.key === b.key ? 0 : a.key > b.key ? -1 : 1;
 }
 
+/** What waits longest first, as the server lists what waits; the key decides between those of the same moment. */
+export function compareWaits(a: Row, b: Row): number {
+  const [left, right] = [waitText(a), waitText(b)];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.key === b.key ? 0 : a.key > b.key ? -1 : 1;
+}
+
+function waitText({ workflow }: Row): string {
+  return workflow.status?.waitsSince ?? "";
+}
+
 function createdText({ workflow }: Row): string {
   return workflow.metadata.creationTimestamp ?? "";
 }
@@ -145,18 +170,26 @@ export interface BarChart {
   /** Over all bars. */
   counts: Partial<Record<WorkflowPhaseName, number>>;
   total: number;
+  /** Those of them that wait; absent: nobody knows. They are counted as running too. */
+  waiting?: number;
   /** Only the newest workflows were counted: so many were looked at. */
   examined?: number;
+}
+
+/** What changes in a list. */
+export interface RowChanges {
+  put: ReadonlyMap<string, Row>;
+  gone: ReadonlySet<string>;
 }
 
 /** Rows with some replaced and others gone, in order. */
 export function mergedRows(
   rows: readonly Row[],
-  put: ReadonlyMap<string, Row>,
-  gone: ReadonlySet<string>,
+  { put, gone }: RowChanges,
+  compare: typeof compareRows,
 ): Row[] {
   const kept = rows.filter(({ key }) => !put.has(key) && !gone.has(key));
-  return [...kept, ...put.values()].sort(compareRows);
+  return [...kept, ...put.values()].sort(compare);
 }
 
 /** While others come, a list keeps so many rows, or as many as somebody has asked for. */
@@ -165,16 +198,17 @@ const MOST_ROWS = 2_000;
 /**
  * The rows of a list after changes.
  * @param hasMore there are further pages: what comes after the last row is left to them
- * @returns also whether the oldest had to go
+ * @returns also whether the last ones had to go
  */
 export function changedRows(
   rows: readonly Row[],
-  { put, gone }: { put: ReadonlyMap<string, Row>; gone: ReadonlySet<string> },
+  changes: RowChanges,
   hasMore: boolean,
+  compare: typeof compareRows = compareRows,
 ): { rows: Row[]; isCut: boolean } {
-  const all = mergedRows(rows, put, gone);
+  const all = mergedRows(rows, changes, compare);
   const last = hasMore ? rows.at(-1) : undefined;
-  const shown = last === undefined ? all : all.filter((row) => compareRows(row, last) <= 0);
+  const shown = last === undefined ? all : all.filter((row) => compare(row, last) <= 0);
   const most = Math.max(MOST_ROWS, rows.length);
   return { rows: shown.slice(0, most), isCut: shown.length > most };
 }
@@ -184,11 +218,13 @@ export interface CountAnswer {
   from: string;
   spanSeconds: number;
   phases: Partial<Record<WorkflowPhaseName, number[]>>;
+  waiting?: number;
   examined?: number;
 }
 
 /** The chart of what the server has counted. */
-export function chartOf({ from, spanSeconds, phases, examined }: CountAnswer): BarChart {
+export function chartOf(answer: CountAnswer): BarChart {
+  const { from, spanSeconds, phases, waiting, examined } = answer;
   const begin = timeOf(from) ?? 0;
   const bars: Bar[] = [];
   for (const phase of WORKFLOW_PHASES) {
@@ -203,7 +239,26 @@ export function chartOf({ from, spanSeconds, phases, examined }: CountAnswer): B
       add(bar, phase, count);
     }
   }
-  return withTotals(bars, examined);
+  return withTotals(bars, {
+    ...(waiting !== undefined && { waiting }),
+    ...(examined !== undefined && { examined }),
+  });
+}
+
+/** How many of each look there are, as rows show them, without those of which there are none. */
+export function countsOf(
+  { counts, waiting }: Pick<BarChart, "counts" | "waiting">,
+): { look: PhaseChoice; count: number }[] {
+  const all: Partial<Record<PhaseChoice, number>> = { ...counts };
+  if (waiting !== undefined) {
+    // Both were counted one after the other, so for a moment more may wait than run.
+    all.Running = Math.max(0, (counts.Running ?? 0) - waiting);
+    all.Waiting = waiting;
+  }
+  return PHASE_CHOICES.flatMap((look) => {
+    const count = all[look] ?? 0;
+    return count === 0 ? [] : [{ look, count }];
+  });
 }
 
 function add(bar: Bar, phase: WorkflowPhaseName, count: number): void {
@@ -211,19 +266,19 @@ function add(bar: Bar, phase: WorkflowPhaseName, count: number): void {
   bar.total += count;
 }
 
-function withTotals(bars: Bar[], examined?: number): BarChart {
+function withTotals(bars: Bar[], about: Pick<BarChart, "waiting" | "examined">): BarChart {
   const whole: Bar = { from: 0, to: 0, counts: {}, total: 0 };
   for (const { counts } of bars) {
     for (const phase of WORKFLOW_PHASES) add(whole, phase, counts[phase] ?? 0);
   }
   const { counts, total } = whole;
-  return { bars, counts, total, ...(examined !== undefined && { examined }) };
+  return { bars, counts, total, ...about };
 }
 
 /** The chart of rows, where the server cannot count. @param most number of bars @param isPart there are more than these rows */
 export function chartOfRows(rows: readonly Row[], most: number, isPart: boolean): BarChart {
   const times = rows.map(({ workflow }) => timeOf(workflow.metadata.creationTimestamp) ?? 0);
-  if (times.length === 0) return withTotals([]);
+  if (times.length === 0) return withTotals([], {});
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b)) + 1000;
   const width = Math.max(1000, Math.ceil((to - from) / most / 1000) * 1000);
@@ -235,5 +290,6 @@ export function chartOfRows(rows: readonly Row[], most: number, isPart: boolean)
     const bar = bars[Math.floor(((times[index] ?? 0) - from) / width)];
     if (bar !== undefined) add(bar, phaseOf(row.workflow), 1);
   }
-  return withTotals(bars, isPart ? rows.length : undefined);
+  const waiting = rows.filter((row) => waitText(row) !== "").length;
+  return withTotals(bars, { waiting, ...(isPart && { examined: rows.length }) });
 }

@@ -8,6 +8,7 @@ import { useStore } from "../data/use_store.ts";
 import { BARS, WorkflowCounts } from "../data/workflow_counts.ts";
 import { WorkflowList } from "../data/workflow_list.ts";
 import {
+  areWaits,
   type BarChart,
   chartOfRows,
   type Filters,
@@ -46,7 +47,7 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
         {mayCreate && <SubmitLink namespace={filters.namespace} />}
       </div>
       <FilterBar filters={filters} columns={query.get("columns") ?? ""} query={text} />
-      {rows.length > 0 && <Bars chart={chart} />}
+      {rows.length > 0 && <Bars chart={chart} areWaits={areWaits(filters)} />}
       <Batch rows={chosen} clear={() => setSelected(new Set())} />
       {rows.length > 0 && (
         <Table rows={rows} columns={columns} selected={selected} select={setSelected} />
@@ -56,7 +57,7 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
       {trouble === undefined && !isLoading && rows.length === 0 && (
         <NoRows filters={filters} hasMore={hasMore} mayCreate={mayCreate} />
       )}
-      {isCut && <p class="notice-line">{TEXTS.list.cut(rows.length)}</p>}
+      {isCut && <p class="notice-line">{TEXTS.list.cut(rows.length, areWaits(filters))}</p>}
       {trouble === undefined && hasMore && (
         <p class="more">
           <button type="button" disabled={isLoading} onClick={() => void list.more()}>

@@ -1,8 +1,9 @@
 /** Counts of workflows over time, and lists by parameter: right over all workflows, not only over a page. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openMemoryStore } from "../../../../src/store/memory/store.ts";
 import type { ActorChange } from "../../../../src/store/port.ts";
 import { type Instance, startInstance } from "../../../support/api_server.ts";
+import { ScriptedExecutor } from "../../../support/scripted_executor.ts";
 import {
   finishedJob,
   jobCreatedAt,
@@ -142,4 +143,58 @@ test("a parameter without a value asks whether it was given", async () => {
   expect(items).toHaveLength(7);
   const none = await ask<{ items: null }>("workflows/?parameter=planet&listOptions.limit=2000");
   expect(none.items).toBeNull();
+});
+
+describe("what waits", () => {
+  let waiting: Instance;
+  const ASKED = 3;
+  const other = "elsewhere";
+
+  const get = async <Answer>(path: string): Promise<Answer> => {
+    const response = await waiting.fetch(new Request(`http://127.0.0.1/api/v1/${path}`));
+    return await response.json() as Answer;
+  };
+  const submit = async (name: string, namespace: string, spec: object) => {
+    const body = JSON.stringify({ workflow: { metadata: { name }, spec } });
+    const address = `http://127.0.0.1/api/v1/workflows/${namespace}`;
+    const response = await waiting.fetch(new Request(address, { method: "POST", body }));
+    expect(response.status).toBe(200);
+  };
+  const waitsOf = async (query: string) => {
+    const counts = await get<Counts & { waiting?: number }>(`workflow-counts/${query}`);
+    return [sums(counts)["Running"], counts.waiting];
+  };
+
+  beforeAll(async () => {
+    waiting = await startInstance({
+      gatekeeper: { server: true, authenticators: [] },
+      executors: [new ScriptedExecutor(() => undefined)],
+    });
+    const suspend = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+    for (let i = 0; i < ASKED; i++) await submit(`asks-${i}`, "here", suspend);
+    await submit("asks", other, suspend);
+    const slow = { name: "main", container: { image: "x", command: ["sleep", "600"] } };
+    await submit("runs", "here", { entrypoint: "main", templates: [slow] });
+    // Counts are given again for a while, so the list is asked until all have begun.
+    let begun: { status?: { phase?: string; waitsSince?: string } }[] = [];
+    for (let i = 0; i < 100 && begun.length < ASKED + 2; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const { items } = await get<{ items: typeof begun }>("workflows/?waits=true");
+      begun = items.filter(({ status }) => status?.phase === "Running");
+    }
+    expect(begun.filter(({ status }) => status?.waitsSince !== undefined)).toHaveLength(ASKED + 1);
+  });
+  afterAll(() => waiting.stop());
+
+  test.each([
+    ["?bars=2", [ASKED + 2, ASKED + 1]],
+    ["here", [ASKED + 1, ASKED]],
+    ["?createdAfter=2020-01-01T00:00:00Z", [ASKED + 2, ASKED + 1]],
+    ["?nameFilter=Contains&listOptions.fieldSelector=metadata.name%3Dasks-", [ASKED, ASKED]],
+    ["?listOptions.labelSelector=workflows.argoproj.io/phase%3DFailed", [0, 0]],
+    ["?waiting=true", [ASKED + 1, ASKED + 1]],
+    ["here?waiting=true", [ASKED, ASKED]],
+  ])("is counted: %s", async (query, wanted) => {
+    expect(await waitsOf(query)).toEqual(wanted);
+  });
 });

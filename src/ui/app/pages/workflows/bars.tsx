@@ -1,7 +1,7 @@
 /** When the workflows of the list were made, and what became of them. */
 import type { JSX } from "preact";
 import { wordOf, WORKFLOW_PHASES } from "../../model/phases.ts";
-import type { Bar, BarChart } from "../../model/rows.ts";
+import { type Bar, type BarChart, countsOf } from "../../model/rows.ts";
 import { absoluteText, axisText } from "../../model/times.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -11,8 +11,8 @@ const WIDTH = 600;
 /** Fewer bars say nothing that the counts do not. */
 const FEWEST = 4;
 
-export function Bars({ chart }: { chart: BarChart }): JSX.Element {
-  const { bars, counts, total, examined } = chart;
+export function Bars({ chart, areWaits }: { chart: BarChart; areWaits: boolean }): JSX.Element {
+  const { bars, total, examined } = chart;
   const highest = Math.max(1, ...bars.map((bar) => bar.total));
   const first = bars[0];
   const last = bars.at(-1);
@@ -21,12 +21,18 @@ export function Bars({ chart }: { chart: BarChart }): JSX.Element {
       <figcaption>
         {examined === undefined
           ? <span class="faint">{TEXTS.bars.all(total)}</span>
-          : <span class="faint" title={TEXTS.bars.partWhy}>{TEXTS.bars.part(examined)}</span>}
-        {WORKFLOW_PHASES.filter((phase) => (counts[phase] ?? 0) > 0).map((phase) => (
-          <span key={phase} class={`phase look-${phase}`}>
-            <LookIcon look={phase} />
+          : (
+            <span class="faint" title={TEXTS.bars.partWhy}>
+              {TEXTS.bars.part(examined, areWaits)}
+            </span>
+          )}
+        {countsOf(chart).map(({ look, count }) => (
+          <span key={look} class={`phase look-${look}`}>
+            <LookIcon look={look} />
             {examined === undefined ? "" : TEXTS.bars.atLeast}
-            {(counts[phase] ?? 0).toLocaleString("en")} {wordOf(phase)}
+            {count.toLocaleString("en")} {look === "Running" && chart.waiting === undefined
+              ? TEXTS.bars.runningOrWaiting
+              : wordOf(look)}
           </span>
         ))}
       </figcaption>

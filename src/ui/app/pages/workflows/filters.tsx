@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { setQuery } from "../../data/router.ts";
-import { wordOf, WORKFLOW_PHASES, type WorkflowPhaseName } from "../../model/phases.ts";
+import { choicesAfter, PHASE_CHOICES, type PhaseChoice, wordOf } from "../../model/phases.ts";
 import { type Filters, SINCE_CHOICES } from "../../model/rows.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -22,7 +22,7 @@ export function FilterBar(
         <TextFilter name="name" value={filters.name} label={fields.name} isSearch />
         <TextFilter name="namespace" value={filters.namespace} label={fields.namespace} />
         <SinceFilter label={fields.since} since={filters.since} />
-        <PhaseFilter choices={WORKFLOW_PHASES} phases={filters.phases} />
+        <PhaseFilter choices={PHASE_CHOICES} phases={filters.phases} />
       </div>
       <details class="more-filters" open={isMore}>
         <summary>{TEXTS.list.moreFilters}</summary>
@@ -115,13 +115,10 @@ export function SinceFilter({ label, since }: { label: string; since: string }):
 }
 
 /** Which phases the list shows. */
-export function PhaseFilter<P extends WorkflowPhaseName>(
+export function PhaseFilter<P extends PhaseChoice>(
   { choices, phases }: { choices: readonly P[]; phases: readonly P[] },
 ): JSX.Element {
-  const toggle = (phase: P) => {
-    const chosen = choices.filter((one) => phases.includes(one) !== (one === phase));
-    setQuery({ phase: chosen.join(",") });
-  };
+  const toggle = (phase: P) => setQuery({ phase: choicesAfter(choices, phases, phase).join(",") });
   return (
     <div class="field" role="group" aria-labelledby="phases-label">
       <span id="phases-label">{TEXTS.list.fields.phases}</span>
@@ -132,6 +129,7 @@ export function PhaseFilter<P extends WorkflowPhaseName>(
             type="button"
             class={`chip look-${phase}`}
             aria-pressed={phases.includes(phase)}
+            title={TEXTS.list.phaseHints[phase]}
             onClick={() => toggle(phase)}
           >
             <LookIcon look={phase} />
