@@ -217,6 +217,7 @@ export const TEXTS = {
   },
   actions: {
     message: "Message (optional)",
+    askOne: (action: string, name: string) => `${action} ${name}?`,
     suspend: {
       do: "Suspend",
       what: "No further steps start until it is resumed. Running steps continue.",
@@ -265,6 +266,7 @@ export const TEXTS = {
     resubmit: {
       do: "Resubmit",
       what: "A new workflow with the same manifest starts from the beginning.",
+      values: "The new workflow gets these values.",
       invalid: "None of the chosen workflows can be submitted again",
       ask: (count: number) => `Submit ${workflows(count)} again?`,
       done: (name: string) => `${name} was submitted again as`,
@@ -342,7 +344,8 @@ export const TEXTS = {
     resume: "Resume",
     fail: "Fail it …",
     failNow: "Fail it",
-    call: "The call that resumes it",
+    call: "Resume it or make it fail from a program",
+    resumeCall: "The call that resumes it:",
     failCall: "The call that makes it fail:",
     makeUrls: "Make URLs that need no login",
     urlsAreFor: (until: string) =>
@@ -431,6 +434,7 @@ export const TEXTS = {
     lost: "connection lost, trying again",
     download: "Download",
     none: "No step has written anything",
+    noneOfStep: "This step has written nothing",
     noneYet: "No lines yet",
   },
   manifest: {
@@ -446,7 +450,11 @@ export const TEXTS = {
     textHint: "job-4711",
     template: "Template",
     allTemplates: "All templates",
+    what: "These steps wait until somebody resumes them, so that their workflows go on, or makes " +
+      "them fail. The one that has been waiting longest comes first.",
     of: (name: string, namespace: string) => `${name} in ${namespace}`,
+    inNamespace: (namespace: string) => `in ${namespace}`,
+    since: (span: string) => `for ${span}`,
     wakes: (rest: string) => `Goes on by itself in ${rest}.`,
     moreInputs: (count: number) =>
       `${many(count, "further input", "further inputs")}: open the step`,
@@ -488,7 +496,7 @@ export const TEXTS = {
     from: "Run again",
     failed: "What failed",
     alsoSteps: "What failed, and steps that I choose",
-    steps: "These run again too, with all that follows them",
+    steps: "Tick the steps that run again too, with all that follows them",
     search: "Find a step",
     moreSteps: (count: number) => `… and ${count} more: look for them by name.`,
     alsoTemplate: "What failed, and all steps of this template with all that follows them",
@@ -497,6 +505,7 @@ export const TEXTS = {
         ? "Asking which steps run again …"
         : `${many(count, "step runs", "steps run")} again:`,
     after: "Steps that were never reached run after them as usual.",
+    values: "Steps that run from now on get these values.",
   },
   choice: {
     bar: "Choosing steps for a retry",

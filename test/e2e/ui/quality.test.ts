@@ -358,7 +358,7 @@ describe.skipIf(missing !== undefined)(`a server that asks who is there${skipped
     await page.waitForURL(/\/\?namespace=team$/);
     await page.getByRole("link", { name: "mine" }).click();
     await page.getByText("ada").waitFor();
-    await page.getByText("The call that resumes it").click();
+    await page.getByText("Resume it or make it fail from a program").click();
     await page.getByText(/Authorization: Bearer \$TOKEN/).first().waitFor();
     expect(await page.evaluate("document.cookie")).not.toContain("authorization");
     await ui.button("Resume").click();

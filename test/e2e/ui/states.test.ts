@@ -316,7 +316,7 @@ describe.skipIf(missing !== undefined)(
       await ui.page.waitForURL(/\/some\/prefix\/workflows\/default\/prefixed$/);
       await ui.page.reload();
       await ui.page.locator("svg .step").waitFor();
-      await ui.page.getByText("The call that resumes it").click();
+      await ui.page.getByText("Resume it or make it fail from a program").click();
       await shows(`${proxy.url}/api/v1/workflows/default/prefixed/resume`);
       await link("Waiting").click();
       await ui.page.waitForURL(/\/some\/prefix\/waiting$/);

@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(
       await shows(/Step “wait” has been waiting for a call/);
       const panel = ui.page.getByRole("complementary");
       await panel.getByText("job-4711").waitFor();
-      await ui.page.getByText("The call that resumes it").click();
+      await ui.page.getByText("Resume it or make it fail from a program").click();
       await shows(/curl -X PUT .*\/api\/v1\/workflows\/default\/job\/resume/);
       await link("Waiting").click();
       await link("wait job in default").waitFor();
@@ -72,7 +72,7 @@ describe.skipIf(missing !== undefined)(
     test("the copied call resumes the step", async () => {
       await ui.submit("called", WAITS);
       await ui.open("/workflows/default/called");
-      await ui.page.getByText("The call that resumes it").click();
+      await ui.page.getByText("Resume it or make it fail from a program").click();
       const command = await ui.page.locator(".curl code").first().innerText();
       await runInShell(command);
       await head("Succeeded");
@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)(
       await ui.submit("refused", WAITS);
       const copied = async (name: string, at: number) => {
         await ui.open(`/workflows/default/${name}`);
-        await ui.page.getByText("The call that resumes it").click();
+        await ui.page.getByText("Resume it or make it fail from a program").click();
         return await ui.page.locator(".curl code").nth(at).innerText();
       };
       await runInShell(await copied("answered", 0));
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)(
     test("URLs for it need no login, and the copied call resumes the step", async () => {
       await ui.submit("by-url", WAITS);
       await ui.open("/workflows/default/by-url");
-      await ui.page.getByText("The call that resumes it").click();
+      await ui.page.getByText("Resume it or make it fail from a program").click();
       await ui.button("Make URLs that need no login").click();
       await shows(/whoever has these URLs can resume this step or make it fail/);
       const command = await ui.page.locator(".curl code").nth(2).innerText();

@@ -7,14 +7,18 @@ export interface SuppliedOutput {
   value: string;
   /** The values that it may have; empty: any. */
   choices: string[];
+  /** What the step says about it. */
+  description?: string;
 }
 
 export function suppliedOutputs({ inputs, outputs }: NodeStatus): SuppliedOutput[] {
   return (outputs?.parameters ?? [])
     .filter(({ valueFrom }) => valueFrom?.supplied !== undefined)
-    .map(({ name, value, valueFrom }) => {
+    .map(({ name, value, valueFrom, ...output }) => {
       const input = inputs?.parameters?.find((one) => one.name === name);
+      const description = output.description ?? input?.description;
       return {
+        ...(description !== undefined && { description }),
         name,
         value: String(value ?? input?.value ?? valueFrom?.default ?? ""),
         choices: (input?.enum ?? []).map(String),

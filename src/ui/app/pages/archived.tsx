@@ -130,7 +130,7 @@ function Actions({ workflow }: { workflow: Workflow }): JSX.Element {
       ))}
       {asked !== undefined && (
         <Confirm
-          title={TEXTS.actions[asked].ask(1)}
+          title={TEXTS.actions.askOne(TEXTS.actions[asked].do, name)}
           what={asked === "delete" ? TEXTS.archive.removeWhat : TEXTS.actions[asked].what}
           action={TEXTS.actions[asked].do}
           isDanger={asked === "delete"}

@@ -6,10 +6,10 @@ import { setQuery } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { type WaitingEntry, WaitingList } from "../data/waiting_list.ts";
 import { useNow } from "../data/clock.ts";
-import { durationText } from "../model/times.ts";
+import { absoluteText, durationText, timeOf } from "../model/times.ts";
 import { titleOf } from "../model/tree.ts";
 import { wakesAt } from "../model/waits.ts";
-import { Ago, Empty, Loading, PhaseBadge, TroubleBox } from "../parts/basics.tsx";
+import { Empty, Loading, PhaseBadge, TroubleBox } from "../parts/basics.tsx";
 import { type PageProps, workflowPath } from "../paths.ts";
 import { LongWords } from "../parts/long_words.tsx";
 import { TEXTS } from "../texts.ts";
@@ -50,6 +50,7 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
           <span class="faint" role="status">{inbox.count(shown.length, next !== undefined)}</span>
         )}
       </div>
+      {shown.length > 0 && <p class="faint">{inbox.what}</p>}
       <WaitingFilters {...{ namespace, template, text, templates }} />
       {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
       <ol class="inbox">
@@ -146,6 +147,8 @@ function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
   const { name = "", namespace = "" } = workflow.metadata;
   const wakes = wakesAt(workflow, node);
   const inputs = node.inputs?.parameters ?? [];
+  const since = timeOf(node.startedAt);
+  const isWhole = titleOf(node) === name;
   const path = addressOf(workflowPath(namespace, name, { node: node.id }));
   return (
     <li>
@@ -154,11 +157,17 @@ function Entry({ entry }: { entry: WaitingEntry }): JSX.Element {
         <h2>
           <a href={path} data-keys-row="">
             <span class="wide-name">{titleOf(node)}</span>
-            <span class="faint">{TEXTS.inbox.of(name, namespace)}</span>
+            <span class="faint">
+              {isWhole ? TEXTS.inbox.inNamespace(namespace) : TEXTS.inbox.of(name, namespace)}
+            </span>
           </a>
         </h2>
         <span class="right">
-          <Ago at={node.startedAt} />
+          {since !== undefined && (
+            <time dateTime={new Date(since).toISOString()} title={absoluteText(since)}>
+              {TEXTS.inbox.since(durationText(Math.max(0, now - since)))}
+            </time>
+          )}
         </span>
       </div>
       {node.message && <LongWords text={node.message} look="server-words" />}

@@ -1,10 +1,11 @@
 /** A form made from the parameters of a stored template. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { WorkflowTemplate } from "../../../../spec/manifest.ts";
+import type { Parameter, WorkflowTemplate } from "../../../../spec/manifest.ts";
 import { api, type Trouble, troubleOf } from "../../data/api.ts";
 import { setQuery } from "../../data/router.ts";
 import { Loading, TroubleBox } from "../../parts/basics.tsx";
+import { ValueField } from "../../parts/value_field.tsx";
 import { TEXTS } from "../../texts.ts";
 import { SubmitForm } from "./submit_form.tsx";
 
@@ -45,7 +46,7 @@ export function TemplateForm(
   return (
     <>
       <label class="field">
-        <span>{submit.template}</span>
+        <span>{TEXTS.templates.one}</span>
         <select
           value={chosen}
           onChange={({ currentTarget }) => setQuery({ template: currentTarget.value })}
@@ -103,10 +104,13 @@ function ParameterForm(
       <h2>{submit.parameters}</h2>
       {parameters.length === 0 && <p class="faint">{submit.noParameters}</p>}
       {parameters.map((parameter) => (
-        <ParameterField
+        <ValueField
           key={parameter.name}
-          parameter={parameter}
-          value={values[parameter.name]}
+          name={parameter.name}
+          description={parameter.description}
+          choices={parameter.enum?.map(String)}
+          value={values[parameter.name] ?? String(parameter.value ?? parameter.default ?? "")}
+          isRequired={isRequired(parameter)}
           set={(value) => setValues({ ...values, [parameter.name]: value })}
         />
       ))}
@@ -114,57 +118,12 @@ function ParameterForm(
   );
 }
 
+/** Nothing but the visitor has a value for it. */
+function isRequired({ value, default: preset, valueFrom }: Parameter): boolean {
+  return (value ?? preset) === undefined && valueFrom === undefined;
+}
+
 /** A template of the whole cluster has no namespace. */
 function kindOf({ metadata }: WorkflowTemplate): string {
   return metadata.namespace === undefined ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
-}
-
-type Parameter = NonNullable<
-  NonNullable<WorkflowTemplate["spec"]["arguments"]>["parameters"]
->[number];
-
-/** A field as the parameter describes itself: its choices, its default, and whether it must be filled in. */
-function ParameterField(
-  { parameter, value, set }: {
-    parameter: Parameter;
-    value: string | undefined;
-    set: (value: string) => void;
-  },
-): JSX.Element {
-  const { name, description, enum: choices } = parameter;
-  const given = parameter.value ?? parameter.default;
-  const isRequired = given === undefined && parameter.valueFrom === undefined;
-  const help = `help-${name}`;
-  const shown = value ?? String(given ?? "");
-  return (
-    <label class="field">
-      <span>
-        {name}
-        {isRequired && <span class="required" title={TEXTS.submit.required}>*</span>}
-      </span>
-      {choices === undefined
-        ? (
-          <input
-            name={name}
-            value={shown}
-            required={isRequired}
-            aria-describedby={help}
-            onInput={({ currentTarget }) => set(currentTarget.value)}
-          />
-        )
-        : (
-          <select
-            name={name}
-            value={shown}
-            required={isRequired}
-            aria-describedby={help}
-            onChange={({ currentTarget }) => set(currentTarget.value)}
-          >
-            {given === undefined && <option value="" />}
-            {choices.map(String).map((one) => <option key={one} value={one}>{one}</option>)}
-          </select>
-        )}
-      {description !== undefined && <span id={help} class="faint">{description}</span>}
-    </label>
-  );
 }

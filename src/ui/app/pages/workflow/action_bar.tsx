@@ -46,7 +46,7 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
       ))}
       {asked !== undefined && (
         <Dialog
-          title={TEXTS.actions[asked].ask(1)}
+          title={TEXTS.actions.askOne(TEXTS.actions[asked].do, ref.name)}
           onClose={() => setAsked(undefined)}
         >
           <AskForm
@@ -83,7 +83,12 @@ function AskForm({ verb, workflow, send, cancel }: AskProps): JSX.Element {
     >
       <p>{TEXTS.actions[verb].what}</p>
       {verb === "stop" && <MessageField message={message} setMessage={setMessage} />}
-      {isResubmit && <ParameterFields workflow={workflow} values={values} setValues={setValues} />}
+      {isResubmit && (
+        <ParameterFields
+          {...{ workflow, values, setValues }}
+          hint={TEXTS.actions.resubmit.values}
+        />
+      )}
       <p class="buttons">
         <button type="submit" class={isResubmit ? "main" : "danger"}>
           {TEXTS.actions[verb].do}

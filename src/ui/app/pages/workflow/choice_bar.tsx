@@ -52,7 +52,10 @@ export function ChoiceBar(
         {choice.begin}
       </button>
       {isAsking && (
-        <Dialog title={TEXTS.actions.retry.ask(1)} onClose={() => setAsking(false)}>
+        <Dialog
+          title={TEXTS.actions.askOne(TEXTS.actions.retry.do, ref.name)}
+          onClose={() => setAsking(false)}
+        >
           <RetryForm
             workflow={workflow}
             first={chosen}

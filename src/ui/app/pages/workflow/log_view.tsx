@@ -64,7 +64,7 @@ export function LogView(
       </div>
       {trouble !== undefined && <p class="server-words" role="alert">{trouble}</p>}
       {lines.length === 0 && trouble === undefined
-        ? <Empty title={isOver ? logs.none : logs.noneYet} />
+        ? <Empty title={isOver ? (node ? logs.noneOfStep : logs.none) : logs.noneYet} />
         : (
           <Lines
             lines={shown}

@@ -59,12 +59,12 @@ export function RetryForm({ workflow, first, send, cancel }: RetryFormProps): JS
           turn={(ids) => setChosen((before) => turned(before, ids))}
         />
       )}
-      <ParameterFields workflow={workflow} values={values} setValues={setValues} />
       <section aria-live="polite" aria-labelledby="plan-title">
         <h3 id="plan-title">{retry.plan(plan?.count)}</h3>
         {refusal !== undefined && <p class="server-words">{refusal}</p>}
         {plan !== undefined && <Planned plan={plan} />}
       </section>
+      <ParameterFields {...{ workflow, values, setValues }} hint={retry.values} />
       <p class="buttons">
         <button type="submit" class="main" disabled={refusal !== undefined}>
           {TEXTS.actions.retry.do}

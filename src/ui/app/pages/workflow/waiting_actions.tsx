@@ -9,6 +9,7 @@ import { type SuppliedOutput, suppliedOutputs } from "../../model/supplied_outpu
 import { titleOf } from "../../model/tree.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { keepFocus } from "../../parts/focus.ts";
+import { ValueField } from "../../parts/value_field.tsx";
 import { TEXTS } from "../../texts.ts";
 import { MessageField } from "./message_field.tsx";
 import { WaitingCall } from "./waiting_call.tsx";
@@ -22,6 +23,7 @@ export function WaitingActions(
   const ref = refOf(workflow);
   const isAllowed = mayAnswer(useRights(ref.namespace, ref.name));
   const outputs = suppliedOutputs(node);
+  const close = () => setAsked(undefined);
   const resume = async (values: Record<string, string>) => {
     setAsked(undefined);
     setBusy(true);
@@ -57,17 +59,17 @@ export function WaitingActions(
       {asked === "resume" && (
         <Dialog
           title={wait.resumeTitle(titleOf(node))}
-          onClose={() => setAsked(undefined)}
+          onClose={close}
         >
-          <OutputForm outputs={outputs} send={(values) => void resume(values)} />
+          <OutputForm outputs={outputs} send={(values) => void resume(values)} cancel={close} />
         </Dialog>
       )}
       {asked === "fail" && (
         <Dialog
           title={wait.failTitle(titleOf(node))}
-          onClose={() => setAsked(undefined)}
+          onClose={close}
         >
-          <FailForm send={(message) => void fail(message)} />
+          <FailForm send={(message) => void fail(message)} cancel={close} />
         </Dialog>
       )}
     </div>
@@ -75,9 +77,10 @@ export function WaitingActions(
 }
 
 function OutputForm(
-  { outputs, send }: {
+  { outputs, send, cancel }: {
     outputs: readonly SuppliedOutput[];
     send: (values: Record<string, string>) => void;
+    cancel: () => void;
   },
 ): JSX.Element {
   const [values, setValues] = useState<Record<string, string>>(
@@ -93,34 +96,25 @@ function OutputForm(
       }}
     >
       <p>{TEXTS.wait.supply}</p>
-      {outputs.map(({ name, choices }) => (
-        <label key={name} class="field">
-          <span>{name}</span>
-          {choices.length > 0
-            ? (
-              <select
-                value={values[name]}
-                onChange={({ currentTarget }) => set(name, currentTarget.value)}
-              >
-                {choices.map((one) => <option key={one} value={one}>{one}</option>)}
-              </select>
-            )
-            : (
-              <input
-                value={values[name]}
-                onInput={({ currentTarget }) => set(name, currentTarget.value)}
-              />
-            )}
-        </label>
+      {outputs.map((output) => (
+        <ValueField
+          key={output.name}
+          {...output}
+          value={values[output.name] ?? ""}
+          set={(value) => set(output.name, value)}
+        />
       ))}
       <p class="buttons">
         <button type="submit" class="main">{TEXTS.wait.resume}</button>
+        <button type="button" onClick={cancel}>{TEXTS.cancel}</button>
       </p>
     </form>
   );
 }
 
-function FailForm({ send }: { send: (message: string) => void }): JSX.Element {
+function FailForm(
+  { send, cancel }: { send: (message: string) => void; cancel: () => void },
+): JSX.Element {
   const [message, setMessage] = useState("");
   return (
     <form
@@ -134,6 +128,7 @@ function FailForm({ send }: { send: (message: string) => void }): JSX.Element {
       <MessageField message={message} setMessage={setMessage} />
       <p class="buttons">
         <button type="submit" class="danger">{TEXTS.wait.failNow}</button>
+        <button type="button" onClick={cancel}>{TEXTS.cancel}</button>
       </p>
     </form>
   );

@@ -30,6 +30,7 @@ export function WaitingCall(
   return (
     <details class="curl">
       <summary>{TEXTS.wait.call}</summary>
+      <p>{TEXTS.wait.resumeCall}</p>
       <Command text={resumeCall(step, outputs, target)} />
       <p>{TEXTS.wait.failCall}</p>
       <Command text={failCall(step, target)} />
@@ -67,9 +68,11 @@ function CallbackCall(
   };
   if (urls === undefined) {
     return (
-      <button type="button" disabled={isBusy} onClick={() => void make()}>
-        {TEXTS.wait.makeUrls}
-      </button>
+      <p class="buttons">
+        <button type="button" disabled={isBusy} onClick={() => void make()}>
+          {TEXTS.wait.makeUrls}
+        </button>
+      </p>
     );
   }
   return (
