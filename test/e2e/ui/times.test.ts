@@ -51,6 +51,8 @@ describe.skipIf(missing !== undefined)(
     /** Requests of the pages for lists of workflows. */
     const lists: string[] = [];
     const shows = (text: string | RegExp) => ui.page.getByText(text).first().waitFor();
+    const poll = <Value>(look: () => Promise<Value> | Value) =>
+      expect.poll(look, { timeout: 20_000 });
     const entries = () => ui.page.locator(".inbox > li").count();
 
     beforeAll(async () => {
@@ -143,26 +145,47 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/?namespace=many");
       await chip("Failed").click();
       await chip("Waiting").click();
-      await expect.poll(() => new URL(ui.page.url()).search).toContain("phase=Waiting");
+      await poll(() => new URL(ui.page.url()).search).toContain("phase=Waiting");
       expect(await chip("Failed").getAttribute("aria-pressed")).toBe("false");
       const rows = ui.page.locator("tbody tr");
       const [first, second] = [nameOf(EVERY), nameOf(2 * EVERY)];
-      await expect.poll(() => rows.first().innerText()).toContain(first);
+      await poll(() => rows.first().innerText()).toContain(first);
       expect(await rows.nth(1).innerText()).toContain(second);
       expect(await rows.filter({ hasText: "Waiting" }).count()).toBe(PAGE);
       expect(await rows.count()).toBe(PAGE);
       await shows(`${waiting} workflows:`);
       expect(await counts()).toEqual([`${waiting} Waiting`]);
       await ui.button("Show 100 more").click();
-      await expect.poll(() => rows.count()).toBe(waiting);
+      await poll(() => rows.count()).toBe(waiting);
       // What goes on leaves, what begins to wait comes last.
       await ui.call("PUT", `workflows/many/${first}/resume`, {});
-      await expect.poll(() => rows.first().innerText()).toContain(second);
+      await poll(() => rows.first().innerText()).toContain(second);
       await ui.submit("later", WAITS, "many");
-      await expect.poll(() => rows.last().innerText()).toContain("later");
+      await poll(() => rows.last().innerText()).toContain("later");
       await ui.open("/");
-      await expect.poll(counts).toContain(`${waiting + 1} Waiting`);
+      await poll(counts).toContain(`${waiting + 1} Waiting`);
     });
+
+    test.each([-3_600_000, 3_600_000])(
+      "a browser whose clock is off by %i ms shows the times of the server",
+      async (offset) => {
+        const name = offset < 0 ? "seen-behind" : "seen-ahead";
+        await ui.submit(name, WAITS, "clocks");
+        const page = await ui.page.context().newPage();
+        await page.addInitScript((ms) => {
+          const now = Date.now;
+          Date.now = () => now() + ms;
+        }, offset);
+        const row = page.getByRole("row", { name });
+        await page.goto(`${ui.url}/?namespace=clocks&since=1h`);
+        await row.getByText(/^(just now|\d+ s ago)$/).waitFor();
+        await page.getByText(/^\d workflows?:$/).waitFor();
+        await page.goto(`${ui.url}/waiting?namespace=clocks`);
+        const entry = page.locator(".inbox > li", { hasText: name });
+        await entry.getByText(/^for \d+(\.\d+)? (s|ms)$/).waitFor();
+        await page.close();
+      },
+    );
 
     test("counts say how far they reach", async () => {
       await ui.open("/?namespace=many&label=team%3Dred");

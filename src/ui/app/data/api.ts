@@ -2,6 +2,7 @@
 import { createClient } from "../../../client/client.ts";
 import { ClientError } from "../../../client/transport.ts";
 import { TEXTS } from "../texts.ts";
+import { fetchAndTell } from "./clock.ts";
 import { notify } from "./notices.ts";
 import { ROOT } from "./root.ts";
 
@@ -11,6 +12,7 @@ const warnedAt = new Map<string, number>();
 
 export const api = createClient({
   server: location.origin + ROOT.replace(/\/$/, ""),
+  fetch: fetchAndTell,
   onWarning: (text) => {
     const now = performance.now();
     if (now - (warnedAt.get(text) ?? -Infinity) < WARN_EVERY_MS) return;

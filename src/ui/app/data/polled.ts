@@ -5,6 +5,7 @@
 import { createStore } from "@xstate/store";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { isPassing, type Trouble, troubleOf } from "./api.ts";
+import { serverNow } from "./clock.ts";
 import { connection } from "./connection.ts";
 import { useStore } from "./use_store.ts";
 import { rest, whenVisible } from "./watch.ts";
@@ -85,7 +86,7 @@ class Polled<Value> {
     try {
       const value = await this.read(signal);
       if (signal.aborted) return undefined;
-      connection.trigger.found({ watch: this.#id, at: Date.now() });
+      connection.trigger.found({ watch: this.#id, at: serverNow() });
       const text = JSON.stringify(value);
       this.store.trigger.read({ value, text });
       return text === shownText

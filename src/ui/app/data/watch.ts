@@ -3,6 +3,7 @@
  * come together, once for each picture that the browser draws.
  */
 import type { Workflow } from "../../../spec/manifest.ts";
+import { serverNow } from "./clock.ts";
 import { addressOf } from "./root.ts";
 import { connection } from "./connection.ts";
 import { EventLines } from "./event_lines.ts";
@@ -117,7 +118,7 @@ class Watch {
       if ([400, 401, 404, 410].includes(response.status)) return "stale";
       if (response.status === 403) return "refused";
       if (!response.ok || response.body === null) return "lost";
-      connection.trigger.found({ watch: this.#id, at: Date.now() });
+      connection.trigger.found({ watch: this.#id, at: serverNow() });
       this.#pause = FIRST_PAUSE_MS;
       const lines = new EventLines();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -4,11 +4,11 @@ import {
   type BarChart,
   chartOf,
   type CountAnswer,
-  createdAfter,
   type Filters,
   labelSelector,
 } from "../model/rows.ts";
 import { api } from "./api.ts";
+import { createdSince } from "./clock.ts";
 import { session } from "./session.ts";
 import { queryOf } from "./workflow_list.ts";
 
@@ -52,7 +52,7 @@ export class WorkflowCounts {
     // What changes from now on may not be in this count.
     this.#timer = undefined;
     const { namespace } = this.#filters;
-    const after = createdAfter(this.#filters, Date.now());
+    const after = await createdSince(this.#filters);
     const selector = labelSelector(this.#filters, session.getSnapshot().context.labelPrefix);
     this.#countedAt = performance.now();
     try {

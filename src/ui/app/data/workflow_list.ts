@@ -5,7 +5,6 @@ import {
   changedRows,
   compareRows,
   compareWaits,
-  createdAfter,
   type Filters,
   labelSelector,
   mergedRows,
@@ -14,6 +13,7 @@ import {
   rowOf,
 } from "../model/rows.ts";
 import { api, type Trouble, troubleOf } from "./api.ts";
+import { createdSince } from "./clock.ts";
 import { session } from "./session.ts";
 import { openWatch, type WorkflowChange } from "./watch.ts";
 
@@ -94,7 +94,7 @@ export class WorkflowList {
   readonly #filters: Filters;
   readonly #fields: readonly string[];
   readonly #selector: string;
-  readonly #after: number | undefined;
+  #after: number | undefined;
   #closeWatch = () => {};
   #isClosed = false;
 
@@ -104,7 +104,6 @@ export class WorkflowList {
     this.#filters = filters;
     this.#fields = fields;
     this.#selector = labelSelector(filters, session.getSnapshot().context.labelPrefix);
-    this.#after = createdAfter(filters, Date.now());
     void this.load();
   }
 
@@ -117,6 +116,8 @@ export class WorkflowList {
   async load(): Promise<void> {
     this.#closeWatch();
     this.store.trigger.loading();
+    this.#after = await createdSince(this.#filters);
+    if (this.#isClosed) return;
     const version = await this.#pages(undefined);
     if (version === undefined || this.#isClosed) return;
     const { namespace } = this.#filters;

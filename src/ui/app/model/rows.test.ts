@@ -23,7 +23,14 @@ import {
   rowOf,
 } from "./rows.ts";
 import { choicesAfter, PHASE_CHOICES, type PhaseChoice } from "./phases.ts";
-import { durationText, lengthText, manifestDuration, relativeText, spanText } from "./times.ts";
+import {
+  clockOffset,
+  durationText,
+  lengthText,
+  manifestDuration,
+  relativeText,
+  spanText,
+} from "./times.ts";
 
 const PREFIX = "workflows.argoproj.io/";
 
@@ -248,4 +255,17 @@ test("while workflows come, a list keeps its newest rows, or as many as somebody
   expect(after(newest(some(3_000, 0)), some(1, 3_000))).toEqual([3_000, true, "n/w3000", "n/w1"]);
   // What is older than the last row is left to the next page.
   expect(after(newest(some(10, 5)), some(2, 0), true)).toEqual([10, false, "n/w14", "n/w5"]);
+});
+
+test("the server's clock is learnt from what it answers, if the browser's is clearly another", () => {
+  const now = Date.parse("2026-01-01T12:00:00.400Z");
+  const date = (text: string) => `Thu, 01 Jan 2026 ${text} GMT`;
+  // Answers take time, and a date has whole seconds.
+  expect(clockOffset(0, date("11:59:55"), now)).toBe(0);
+  const ahead = clockOffset(0, date("13:00:00"), now);
+  expect(ahead).toBe(3_599_600);
+  expect(clockOffset(ahead, date("13:00:03"), now + 3_900)).toBe(ahead);
+  expect(clockOffset(ahead, date("12:00:00"), now)).toBe(-400);
+  expect(clockOffset(ahead, null, now)).toBe(ahead);
+  expect(clockOffset(ahead, "yesterday", now)).toBe(ahead);
 });

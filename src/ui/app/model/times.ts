@@ -42,6 +42,21 @@ export function spanText(of: Span, now: number): string | undefined {
   return span === undefined ? undefined : lengthText(span, timeOf(of.finishedAt) !== undefined);
 }
 
+/** A clock that is off by less is taken as right, and answers may be so long on their way, ms. */
+const CLOCK_TOLERANCE_MS = 10 * SECOND;
+
+/**
+ * By how much the server's clock is ahead of the browser's, ms.
+ * @param known so far
+ * @param date when the server wrote an answer that came just now, as HTTP has it; null: it does not tell
+ * @param now epoch ms by the browser's clock
+ */
+export function clockOffset(known: number, date: string | null, now: number): number {
+  const offset = Date.parse(date ?? "") - now;
+  // An offset that is known roughly stays as it is, so that nothing that counts seconds jumps.
+  return Math.abs(offset - known) > CLOCK_TOLERANCE_MS ? offset : known;
+}
+
 /** A time relative to now: `3 min ago`, `in 2 h`. One unit is enough here. */
 export function relativeText(at: number, now: number): string {
   const distance = Math.abs(now - at);

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Workflow } from "../../../spec/manifest.ts";
 import { api } from "../data/api.ts";
+import { createdSince } from "../data/clock.ts";
 import { PAGE, readRows } from "../data/pages.ts";
 import { usePolled } from "../data/polled.ts";
 import { addressOf } from "../data/root.ts";
@@ -15,7 +16,6 @@ import {
   ENDED_PHASES,
   isOnlyArchived,
 } from "../model/archived.ts";
-import { createdAfter } from "../model/rows.ts";
 import { Ago, Span, WorkflowPhase } from "../parts/basics.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
@@ -58,14 +58,14 @@ export function ArchivePage({ query }: PageProps): JSX.Element {
   );
 }
 
-function readPage(
+async function readPage(
   filters: ArchiveFilters,
   prefix: string,
   start: string | undefined,
   signal: AbortSignal,
 ) {
-  const after = createdAfter(filters, Date.now());
-  return api.call("ArchivedWorkflowService_ListArchivedWorkflows", {
+  const after = await createdSince(filters);
+  return await api.call("ArchivedWorkflowService_ListArchivedWorkflows", {
     query: {
       namespace: filters.namespace || undefined,
       namePrefix: filters.name || undefined,

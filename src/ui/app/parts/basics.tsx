@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Workflow } from "../../../spec/manifest.ts";
 import type { Trouble } from "../data/api.ts";
-import { useNow } from "../data/clock.ts";
+import { serverNow, useNow } from "../data/clock.ts";
 import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { router } from "../data/router.ts";
@@ -29,7 +29,7 @@ export function PhaseBadge(
 
 /** The phase of a workflow; if it waits, its tip says what resumes it. */
 export function WorkflowPhase({ of }: { of: Workflow }): JSX.Element {
-  return <PhaseBadge look={lookOfWorkflow(of)} tip={waitTip(of, Date.now())} />;
+  return <PhaseBadge look={lookOfWorkflow(of)} tip={waitTip(of, serverNow())} />;
 }
 
 /** How long ago something was; the exact time stands in its tip, and beside it if asked for. */

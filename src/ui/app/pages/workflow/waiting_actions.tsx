@@ -24,20 +24,15 @@ export function WaitingActions(
   const isAllowed = mayAnswer(useRights(ref.namespace, ref.name));
   const outputs = suppliedOutputs(node);
   const close = () => setAsked(undefined);
-  const resume = async (values: Record<string, string>) => {
-    setAsked(undefined);
+  const run = async (answer: Promise<void>) => {
+    close();
     setBusy(true);
-    await answerStep(ref, node, values);
+    await answer;
     setBusy(false);
     keepFocus();
   };
-  const fail = async (message: string) => {
-    setAsked(undefined);
-    setBusy(true);
-    await failStep(ref, node, message);
-    setBusy(false);
-    keepFocus();
-  };
+  const resume = (values: Record<string, string>) => run(answerStep(ref, node, values));
+  const fail = (message: string) => run(failStep(ref, node, message));
   return (
     <div class="wait">
       {isAllowed && (
