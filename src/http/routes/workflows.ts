@@ -132,12 +132,12 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
         ...defined({ nameFilter, createdAfter, finishedBefore, bars, waiting: isWaiting }),
       });
       warnOfArchive(call, counts);
-      const { from, span, phases, waiting, examined } = counts;
+      const { from, span, phases, waiting, waitingSpans, examined } = counts;
       return {
         from: new Date(from).toISOString().replace(".000", ""),
         spanSeconds: span / 1_000,
         phases,
-        ...defined({ waiting, examined }),
+        ...defined({ waiting, waitingSpans, examined }),
       };
     },
   }),

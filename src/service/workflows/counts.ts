@@ -116,23 +116,23 @@ async function fromBoth(
   const spans = spansOf(oldest, now, bars);
   const bounds = boundsOf(spans);
   let examined: number | undefined;
-  let waiting: number | undefined;
+  let waits: Waits = {};
   const countLive = async () => {
     if (isAll) {
-      waiting = await waitingOf(live, query);
+      waits = await waitsOf(live, query, spans);
       return await countPhases(live, bounds);
     }
     const found = await newest(live, { ...query, labels: [] });
     examined = found.examined;
-    waiting = waitingIn(found.entries);
+    waits = waitsIn(found.entries, spans);
     return countEntries(found.entries, spans);
   };
   const counts = history === undefined
     ? await countLive()
     : await countBoth(history, { bounds, namespace }, countLive);
   // Only what runs can wait.
-  if (!matchesLabels(ofPhase, { [phaseLabel(naming)]: "Running" })) waiting = 0;
-  return { ...shown(spans, counts, naming, ofPhase), ...defined({ examined, waiting }) };
+  if (!matchesLabels(ofPhase, { [phaseLabel(naming)]: "Running" })) waits = { waiting: 0 };
+  return { ...shown(spans, counts, naming, ofPhase), ...waits, ...defined({ examined }) };
 }
 
 /** Looks through the newest workflows. */
@@ -145,25 +145,34 @@ async function fromNewest(
   const { entries, ...about } = await newest(store, query);
   const oldest = entries.reduce((time, { createdAt }) => Math.min(time, createdAt), now);
   const spans = spansOf(query.createdAfter ?? oldest, now, bars);
-  const waiting = waitingIn(entries);
-  return { ...shown(spans, countEntries(entries, spans)), waiting, ...defined(about) };
+  const waits = waitsIn(entries, spans);
+  return { ...shown(spans, countEntries(entries, spans)), ...waits, ...defined(about) };
 }
 
-/** How many workflows of the store wait. Only their waits are in an order, so with a time of creation each of a few is looked at. */
-async function waitingOf(
+type Waits = Pick<WorkflowCounts, "waiting" | "waitingSpans">;
+
+/** The waits of the whole store. Their order is not that of creation, so when workflows were made that wait is known only of a few. */
+async function waitsOf(
   { query: store }: Pick<Store, "query">,
   query: ListQuery,
-): Promise<number | undefined> {
-  const { counts: [all = 0] } = await store.count({ waiting: true }, EVER);
-  if (query.createdAfter === undefined || all === 0) return all;
-  if (all > PAGE) return undefined;
-  const few = { ...query, labels: [], waiting: true, limit: PAGE, maxScan: PAGE, parts: [] };
-  const page = await store.list(few);
-  return page.continue === undefined ? page.items.length : undefined;
+  spans: Spans,
+): Promise<Waits> {
+  const { counts: [waiting = 0] } = await store.count({ waiting: true }, EVER);
+  if (waiting === 0) return { waiting };
+  if (waiting <= PAGE) {
+    const few = { ...query, labels: [], waiting: true, limit: PAGE, maxScan: PAGE, parts: [] };
+    const page = await store.list(few);
+    if (page.continue === undefined) return waitsIn(page.items.map(({ index }) => index), spans);
+  }
+  return query.createdAfter === undefined ? { waiting } : {};
 }
 
-function waitingIn(entries: readonly IndexEntry[]): number {
-  return entries.filter(({ waitsSince }) => waitsSince !== undefined).length;
+function waitsIn(entries: readonly IndexEntry[], spans: Spans): Waits {
+  const waiting = entries.filter(({ waitsSince }) => waitsSince !== undefined);
+  const [waitingSpans] = Object.values(
+    countEntries(waiting.map(({ createdAt }) => ({ phase: "Running", createdAt })), spans),
+  );
+  return { waiting: waiting.length, ...defined({ waitingSpans }) };
 }
 
 /** The newest workflows, or those that wait longest if only waiting ones are asked for, and how many were looked at if that was not all. */
@@ -203,7 +212,10 @@ export async function countPhases(
   return counts;
 }
 
-function countEntries(entries: readonly IndexEntry[], { from, span, bars }: Spans): SpanCounts {
+function countEntries(
+  entries: readonly Pick<IndexEntry, "phase" | "createdAt">[],
+  { from, span, bars }: Spans,
+): SpanCounts {
   const counts: SpanCounts = {};
   for (const { phase, createdAt } of entries) {
     const bar = Math.max(0, Math.floor((createdAt - from) / span));

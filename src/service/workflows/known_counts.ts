@@ -11,6 +11,8 @@ export interface WorkflowCounts {
   phases: Record<string, number[]>;
   /** How many of them have a step that waits. They are counted as running too. Absent: nobody knows. */
   waiting?: number;
+  /** The number of each span; absent: nobody knows. */
+  waitingSpans?: number[];
   /** Only so many of the newest workflows were looked at; absent: all. */
   examined?: number;
   /** The archive did not answer, so what it has is missing. */

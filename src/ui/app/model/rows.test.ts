@@ -12,7 +12,6 @@ import {
   chartOfRows,
   compareRows,
   compareWaits,
-  countsOf,
   createdAfter,
   type ExtraField,
   filtersFrom,
@@ -81,12 +80,20 @@ describe("what waits", () => {
       { status: { phase: "Running" } } as Partial<Workflow>,
     );
     const rows = [waits("a", "2026-01-01T00:00:02Z"), running, running];
-    const chart = chartOfRows(rows, 5, false);
-    expect(chart.counts).toMatchObject({ Running: 3 });
-    const [runs, waiting] = [{ look: "Running", count: 2 }, { look: "Waiting", count: 1 }];
-    expect(countsOf(chart)).toEqual([runs, waiting]);
-    expect(countsOf({ counts: { Running: 3 } })).toEqual([{ ...runs, count: 3 }]);
-    expect(countsOf({ counts: { Running: 1 }, waiting: 2 })).toEqual([{ ...waiting, count: 2 }]);
+    expect(chartOfRows(rows, 5, false).counts).toMatchObject({ Running: 2, Waiting: 1 });
+    const answer = { from: "2026-01-01T00:00:00Z", spanSeconds: 60, phases: { Running: [1, 3] } };
+    const counted = (more: object) => {
+      const { bars, counts, total, isVague } = chartOf({ ...answer, ...more });
+      expect(total).toBe(4);
+      const both = [...bars.map((bar) => bar.counts), counts];
+      return { isVague, both: both.map((one) => [one.Running, one.Waiting]) };
+    };
+    expect(counted({ waiting: 2, waitingSpans: [0, 2] }).both)
+      .toEqual([[1, undefined], [1, 2], [2, 2]]);
+    // When those were made that wait is not known.
+    expect(counted({ waiting: 2 }).both).toEqual([[1, undefined], [3, undefined], [2, 2]]);
+    expect(counted({})).toEqual({ isVague: true, both: [[1, undefined], [3, undefined], [4, 0]] });
+    expect(counted({ waiting: 9 }).both.at(-1)).toEqual([0, 4]);
   });
 });
 

@@ -160,7 +160,8 @@ function createdText({ workflow }: Row): string {
 export interface Bar {
   from: number;
   to: number;
-  counts: Partial<Record<WorkflowPhaseName, number>>;
+  /** What waits is not counted as running, as far as it is known. */
+  counts: Partial<Record<PhaseChoice, number>>;
   total: number;
 }
 
@@ -168,10 +169,10 @@ export interface Bar {
 export interface BarChart {
   bars: Bar[];
   /** Over all bars. */
-  counts: Partial<Record<WorkflowPhaseName, number>>;
+  counts: Partial<Record<PhaseChoice, number>>;
   total: number;
-  /** Those of them that wait; absent: nobody knows. They are counted as running too. */
-  waiting?: number;
+  /** Nobody knows how many of those that are counted as running wait. */
+  isVague?: true;
   /** Only the newest workflows were counted: so many were looked at. */
   examined?: number;
 }
@@ -219,12 +220,13 @@ export interface CountAnswer {
   spanSeconds: number;
   phases: Partial<Record<WorkflowPhaseName, number[]>>;
   waiting?: number;
+  waitingSpans?: number[];
   examined?: number;
 }
 
 /** The chart of what the server has counted. */
 export function chartOf(answer: CountAnswer): BarChart {
-  const { from, spanSeconds, phases, waiting, examined } = answer;
+  const { from, spanSeconds, phases, waiting, waitingSpans = [], examined } = answer;
   const begin = timeOf(from) ?? 0;
   const bars: Bar[] = [];
   for (const phase of WORKFLOW_PHASES) {
@@ -239,46 +241,41 @@ export function chartOf(answer: CountAnswer): BarChart {
       add(bar, phase, count);
     }
   }
-  return withTotals(bars, {
-    ...(waiting !== undefined && { waiting }),
-    ...(examined !== undefined && { examined }),
-  });
+  for (const [at, count] of waitingSpans.entries()) moveToWaiting(bars[at], count);
+  const chart = withTotals(bars, examined);
+  if (waiting === undefined) return { ...chart, isVague: true };
+  moveToWaiting(chart, waiting - (chart.counts.Waiting ?? 0));
+  return chart;
 }
 
-/** How many of each look there are, as rows show them, without those of which there are none. */
-export function countsOf(
-  { counts, waiting }: Pick<BarChart, "counts" | "waiting">,
-): { look: PhaseChoice; count: number }[] {
-  const all: Partial<Record<PhaseChoice, number>> = { ...counts };
-  if (waiting !== undefined) {
-    // Both were counted one after the other, so for a moment more may wait than run.
-    all.Running = Math.max(0, (counts.Running ?? 0) - waiting);
-    all.Waiting = waiting;
+/** Both were counted one after the other, so for a moment more may wait than run. */
+function moveToWaiting(of: Pick<Bar, "counts"> | undefined, count: number): void {
+  const { Running: running = 0, Waiting: waiting = 0 } = of?.counts ?? {};
+  const moved = Math.min(running, count);
+  if (of !== undefined && moved > 0) {
+    of.counts.Running = running - moved;
+    of.counts.Waiting = waiting + moved;
   }
-  return PHASE_CHOICES.flatMap((look) => {
-    const count = all[look] ?? 0;
-    return count === 0 ? [] : [{ look, count }];
-  });
 }
 
-function add(bar: Bar, phase: WorkflowPhaseName, count: number): void {
+function add(bar: Bar, phase: PhaseChoice, count: number): void {
   bar.counts[phase] = (bar.counts[phase] ?? 0) + count;
   bar.total += count;
 }
 
-function withTotals(bars: Bar[], about: Pick<BarChart, "waiting" | "examined">): BarChart {
+function withTotals(bars: Bar[], examined?: number): BarChart {
   const whole: Bar = { from: 0, to: 0, counts: {}, total: 0 };
   for (const { counts } of bars) {
-    for (const phase of WORKFLOW_PHASES) add(whole, phase, counts[phase] ?? 0);
+    for (const phase of PHASE_CHOICES) add(whole, phase, counts[phase] ?? 0);
   }
   const { counts, total } = whole;
-  return { bars, counts, total, ...about };
+  return { bars, counts, total, ...(examined !== undefined && { examined }) };
 }
 
 /** The chart of rows, where the server cannot count. @param most number of bars @param isPart there are more than these rows */
 export function chartOfRows(rows: readonly Row[], most: number, isPart: boolean): BarChart {
   const times = rows.map(({ workflow }) => timeOf(workflow.metadata.creationTimestamp) ?? 0);
-  if (times.length === 0) return withTotals([], {});
+  if (times.length === 0) return withTotals([]);
   const from = times.reduce((a, b) => Math.min(a, b));
   const to = times.reduce((a, b) => Math.max(a, b)) + 1000;
   const width = Math.max(1000, Math.ceil((to - from) / most / 1000) * 1000);
@@ -288,8 +285,7 @@ export function chartOfRows(rows: readonly Row[], most: number, isPart: boolean)
   }
   for (const [index, row] of rows.entries()) {
     const bar = bars[Math.floor(((times[index] ?? 0) - from) / width)];
-    if (bar !== undefined) add(bar, phaseOf(row.workflow), 1);
+    if (bar !== undefined) add(bar, waitText(row) === "" ? phaseOf(row.workflow) : "Waiting", 1);
   }
-  const waiting = rows.filter((row) => waitText(row) !== "").length;
-  return withTotals(bars, { waiting, ...(isPart && { examined: rows.length }) });
+  return withTotals(bars, isPart ? rows.length : undefined);
 }

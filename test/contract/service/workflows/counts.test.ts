@@ -161,7 +161,10 @@ describe("what waits", () => {
     expect(response.status).toBe(200);
   };
   const waitsOf = async (query: string) => {
-    const counts = await get<Counts & { waiting?: number }>(`workflow-counts/${query}`);
+    const counts = await get<Counts & { waiting?: number; waitingSpans?: number[] }>(
+      `workflow-counts/${query}`,
+    );
+    expect(sum(counts.waitingSpans)).toBe(counts.waiting);
     return [sums(counts)["Running"], counts.waiting];
   };
 

@@ -1,7 +1,7 @@
 /** When the workflows of the list were made, and what became of them. */
 import type { JSX } from "preact";
-import { wordOf, WORKFLOW_PHASES } from "../../model/phases.ts";
-import { type Bar, type BarChart, countsOf } from "../../model/rows.ts";
+import { PHASE_CHOICES, wordOf } from "../../model/phases.ts";
+import type { Bar, BarChart } from "../../model/rows.ts";
 import { absoluteText, axisText } from "../../model/times.ts";
 import { LookIcon } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -12,7 +12,7 @@ const WIDTH = 600;
 const FEWEST = 4;
 
 export function Bars({ chart, areWaits }: { chart: BarChart; areWaits: boolean }): JSX.Element {
-  const { bars, total, examined } = chart;
+  const { bars, counts, total, examined, isVague = false } = chart;
   const highest = Math.max(1, ...bars.map((bar) => bar.total));
   const first = bars[0];
   const last = bars.at(-1);
@@ -26,13 +26,12 @@ export function Bars({ chart, areWaits }: { chart: BarChart; areWaits: boolean }
               {TEXTS.bars.part(examined, areWaits)}
             </span>
           )}
-        {countsOf(chart).map(({ look, count }) => (
+        {PHASE_CHOICES.filter((look) => (counts[look] ?? 0) > 0).map((look) => (
           <span key={look} class={`phase look-${look}`}>
             <LookIcon look={look} />
             {examined === undefined ? "" : TEXTS.bars.atLeast}
-            {count.toLocaleString("en")} {look === "Running" && chart.waiting === undefined
-              ? TEXTS.bars.runningOrWaiting
-              : wordOf(look)}
+            {(counts[look] ?? 0).toLocaleString("en")}{" "}
+            {look === "Running" && isVague ? TEXTS.bars.runningOrWaiting : wordOf(look)}
           </span>
         ))}
       </figcaption>
@@ -60,7 +59,7 @@ function Stack(
   let top = HEIGHT;
   return (
     <g>
-      {WORKFLOW_PHASES.map((phase) => {
+      {PHASE_CHOICES.map((phase) => {
         const height = (bar.counts[phase] ?? 0) / highest * HEIGHT;
         if (height === 0) return null;
         top -= height;
