@@ -37,6 +37,12 @@ const LONGEST_PAUSE_MS = 10_000;
 /** A page that nobody looks at keeps its connection for so long: a browser has only six for one server. */
 const HIDDEN_MS = 30_000;
 
+/** Changes that took less than this to draw are followed by the next ones at once, ms. */
+const QUICK_MS = 40;
+/** After others the page rests for so many times as long as they took, so that it has time for its visitor, but not longer than this, ms. */
+const REST_TIMES = 4;
+const LONGEST_REST_MS = 1_000;
+
 /** How a connection ended. `stale`: the watch can't go on from its version. */
 type End = "lost" | "stale" | "refused";
 
@@ -55,6 +61,7 @@ class Watch {
   #attempt = new AbortController();
   #pending: WorkflowChange[] = [];
   #pause = FIRST_PAUSE_MS;
+  #isDrawing = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -144,15 +151,34 @@ class Watch {
     if (result?.object === undefined) return false;
     const version = result.object.metadata.resourceVersion;
     if (version !== undefined) this.#version = version;
-    if (this.#pending.push(result) === 1) soon(() => this.#flush());
+    this.#pending.push(result);
+    if (!this.#isDrawing) void this.#draw();
     return false;
   }
 
-  #flush(): void {
-    if (this.#pending.length === 0) return;
+  /** Hands out what has come, picture by picture, until nothing is left. */
+  async #draw(): Promise<void> {
+    this.#isDrawing = true;
+    try {
+      await picture();
+      while (this.#pending.length > 0) await this.#drawPending();
+    } finally {
+      this.#isDrawing = false;
+    }
+  }
+
+  async #drawPending(): Promise<void> {
     const changes = this.#pending;
     this.#pending = [];
+    const began = performance.now();
     this.#options.onChanges(changes);
+    await picture();
+    // The browser works for a picture after it has called whoever waits for it.
+    await new Promise((resolve) => setTimeout(resolve));
+    const took = performance.now() - began;
+    if (took > QUICK_MS) {
+      await rest(Math.min(REST_TIMES * took, LONGEST_REST_MS), this.#closing.signal);
+    }
   }
 
   #address(): string {
@@ -173,10 +199,11 @@ class Watch {
   }
 }
 
-/** Calls with the next picture; in a page that is not drawn, a little later. */
-function soon(act: () => void): void {
-  if (document.hidden) setTimeout(act, 200);
-  else requestAnimationFrame(act);
+/** Resolves with the next picture; in a page that is not drawn, a little later. */
+function picture(): Promise<unknown> {
+  return new Promise((resolve) =>
+    document.hidden ? setTimeout(resolve, 200) : requestAnimationFrame(resolve)
+  );
 }
 
 /** Waits; less if the network comes back, somebody looks again, or the signal aborts. */
