@@ -210,6 +210,7 @@ export const TEXTS = {
         ? `Among the ${workflows(count)} that wait longest:`
         : `Among the newest ${workflows(count)}:`,
     runningOrWaiting: "Running or waiting",
+    runningWhat: "Suspended workflows are counted here too",
     atLeast: "at least ",
     partWhy:
       "Only these were counted. Older workflows may add to each phase. Without filters, or with a " +

@@ -27,7 +27,11 @@ export function Bars({ chart, areWaits }: { chart: BarChart; areWaits: boolean }
             </span>
           )}
         {PHASE_CHOICES.filter((look) => (counts[look] ?? 0) > 0).map((look) => (
-          <span key={look} class={`phase look-${look}`}>
+          <span
+            key={look}
+            class={`phase look-${look}`}
+            title={look === "Running" ? TEXTS.bars.runningWhat : undefined}
+          >
             <LookIcon look={look} />
             {examined === undefined ? "" : TEXTS.bars.atLeast}
             {(counts[look] ?? 0).toLocaleString("en")}{" "}
