@@ -297,38 +297,6 @@ describe.skipIf(missing !== undefined)(`every page${skipped}`, () => {
     await ui.page.emulateMedia({ forcedColors: null, colorScheme: null });
   });
 
-  test("with the colours of the system, a link that is a button can be read", async () => {
-    await ui.page.emulateMedia({ forcedColors: "active", colorScheme: "light" });
-    await open("/");
-    const box = await ui.page.locator("a.button.main").first().boundingBox();
-    if (box === null) throw new Error("there is no such link");
-    const clip = {
-      x: box.x + box.width * 0.2,
-      y: box.y + box.height * 0.35,
-      width: box.width * 0.6,
-      height: box.height * 0.3,
-    };
-    const picture = (await ui.page.screenshot({ clip })).toString("base64");
-    await ui.page.emulateMedia({ forcedColors: null, colorScheme: null });
-    const blank = await ui.page.context().newPage();
-    const white = await blank.evaluate(async (picture) => {
-      const image = new Image();
-      image.src = `data:image/png;base64,${picture}`;
-      await image.decode();
-      const canvas = new OffscreenCanvas(image.width, image.height);
-      const drawing = canvas.getContext("2d");
-      drawing?.drawImage(image, 0, 0);
-      const { data } = drawing?.getImageData(0, 0, image.width, image.height) ?? { data: [] };
-      let count = 0;
-      for (let at = 0; at < data.length; at += 4) if ((data[at] ?? 0) > 200) count++;
-      return count / (data.length / 4);
-    }, picture);
-    await blank.close();
-    // Letters on a ground of another colour.
-    expect(white).toBeGreaterThan(0.02);
-    expect(white).toBeLessThan(0.6);
-  });
-
   test("on paper a page is light, and has no controls", async () => {
     const { page } = ui;
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
