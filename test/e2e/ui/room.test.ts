@@ -180,6 +180,18 @@ describe.skipIf(missing !== undefined)(
       expect((await row.boundingBox())?.height).toBeLessThan(350);
     });
 
+    test("a template with hundreds of templates in it leaves room for the rest of its page", async () => {
+      const templates = Array.from({ length: 300 }, (_, at) => ({ name: `t-${at}`, suspend: {} }));
+      await ui.call("POST", "workflow-templates/default", {
+        template: { metadata: { name: "crowd" }, spec: { entrypoint: "t-0", templates } },
+      });
+      await ui.page.setViewportSize({ width: 1280, height: 860 });
+      await ui.open("/templates/default/crowd");
+      const fact = ui.page.locator(".facts div", { hasText: "Templates in it" });
+      await fact.getByText("t-39 … and 260 more").waitFor();
+      expect((await fact.boundingBox())?.height).toBeLessThan(120);
+    });
+
     test("the page to try the API fits a phone, and works below a prefix", async () => {
       await ui.page.setViewportSize({ width: 390, height: 844 });
       const proxy = await openPrefixProxy("/some/prefix");

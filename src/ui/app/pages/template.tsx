@@ -146,12 +146,19 @@ function Facts(
           <Ago at={metadata.creationTimestamp} isFull />
         </Fact>
         {spec?.entrypoint !== undefined && <Fact name={facts.entrypoint}>{spec.entrypoint}</Fact>}
-        <Fact name={facts.steps}>
-          {(spec?.templates ?? []).map(({ name }) => name).join(", ") || TEXTS.none}
-        </Fact>
+        <Fact name={facts.steps}>{namesText(spec?.templates ?? [])}</Fact>
       </dl>
     </>
   );
+}
+
+/** Names of templates that are told; the manifest has all. */
+const MOST_NAMES = 40;
+
+function namesText(templates: readonly { name?: string }[]): string {
+  const names = templates.slice(0, MOST_NAMES).map(({ name }) => name).join(", ");
+  const rest = templates.length - MOST_NAMES;
+  return rest > 0 ? `${names} ${TEXTS.list.moreRefused(rest)}` : names || TEXTS.none;
 }
 
 function Parameters({ template: { spec } }: { template: WorkflowTemplate }): JSX.Element {
