@@ -653,6 +653,31 @@ spec:
   }
 });
 
+test("a global output that is written again keeps its place", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: main
+  templates:
+  - {name: main, steps: [[{name: one, template: x}], [{name: two, template: y}], [{name: three, template: x}]]}
+  - name: x
+    container: {image: i, command: [x]}
+    outputs: {parameters: [{name: o, globalName: x, valueFrom: {path: /o}}]}
+  - name: y
+    container: {image: i, command: [x]}
+    outputs: {parameters: [{name: o, globalName: y, valueFrom: {path: /o}}]}
+`);
+  for (const [node, globalName] of [["[0].one", "x"], ["[1].two", "y"], ["[2].three", "x"]]) {
+    story.end(`wf${node}`, {
+      outputs: { parameters: [{ name: "o", value: `${node}`, globalName: `${globalName}` }] },
+    });
+  }
+  expect(story.status()?.outputs?.parameters).toEqual([
+    { name: "x", value: "[2].three" },
+    { name: "y", value: "[1].two" },
+  ]);
+});
+
 test("a resubmission leaves out what belongs to the old run", () => {
   const story = given(JOB);
   story.ask({ type: "terminate" });

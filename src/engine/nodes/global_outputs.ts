@@ -52,11 +52,12 @@ export function withGlobals(
 }
 
 function replaced<T extends { name: string }>(known: readonly T[] = [], items: readonly T[]): T[] {
-  // The last one of a name counts, and stands last.
-  const byName = new Map<string, T>();
-  for (const item of items) {
+  // The last one of a name counts, in the place of the first.
+  const byName = new Map(items.map((item) => [item.name, item]));
+  const kept = known.map((item) => {
+    const other = byName.get(item.name);
     byName.delete(item.name);
-    byName.set(item.name, item);
-  }
-  return [...known.filter(({ name }) => !byName.has(name)), ...byName.values()];
+    return other ?? item;
+  });
+  return [...kept, ...byName.values()];
 }

@@ -28,6 +28,7 @@ test.each([
   [3, "b(0:3)"],
   [true, "b(0:true)"],
   [{ z: 1, k: "v" }, "b(0:k:v,z:1)"],
+  [{ os: 2, "os-x": 1, os2: null }, "b(0:os-x:1,os2:null,os:2)"],
   [[1, "two"], "b(0:[1 two])"],
   ["a(b)c", "b(0:abc)"],
   [null, "b(0:[])"],

@@ -121,7 +121,8 @@ function describeItem(item: Json): string {
   if (item === null) return "[]";
   if (Array.isArray(item)) return `[${item.map(printElement).join(" ")}]`;
   if (isPlainMap(item)) {
-    return Object.keys(item).sort().map((key) => `${key}:${printElement(item[key] ?? null)}`)
+    // The pairs are sorted, not the keys: `os-x:1` comes before `os:2`.
+    return Object.entries(item).map(([key, part]) => `${key}:${printElement(part)}`).sort()
       .join(",");
   }
   return exactJson(item);
