@@ -172,10 +172,23 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference:
       "Opens all its attempts again, also those of a step that has succeeded, and may add another: steps are carried out several times, and attempts stay Running",
     choice: "better",
-    sluice: "Goes on with the last attempt; earlier ones stay as they ended",
+    sluice:
+      "Goes on with the last attempt; earlier ones stay as they ended, also when a selector names their steps",
     why: "A step must not be carried out once for each attempt",
     shown:
       "src/simulation/node_tree.test.ts: a manual retry goes on with the last attempt of a template only, and repeats none of a step that has succeeded",
+  },
+  {
+    subject: "Manual retry with other parameters, and a loop that had succeeded before the failure",
+    reference:
+      "In a Steps template, new elements of the loop begin beside the step that is retried; in a DAG none do",
+    choice: "better",
+    sluice:
+      "None do, in Steps templates and DAGs; a loop that is opened again has its new elements",
+    why:
+      "What comes after the loop has its results already; it must not begin before the loop ends",
+    shown:
+      "src/simulation/node_tree.test.ts: a manual retry with other parameters begins no elements of a loop that had succeeded before the failure",
   },
   {
     subject: "Memoized resubmit: copies of nodes that never run",

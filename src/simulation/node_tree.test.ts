@@ -487,3 +487,40 @@ templates:
   expect(node("w[0].s(0)[0].x")?.phase).toBe("Failed");
   expect(status()).toMatchObject({ phase: "Succeeded", progress: "3/4" });
 });
+
+test.each(["displayName=x", "templateName=work"])(
+  "a manual retry of successful steps repeats those of the last attempt only: %s",
+  (nodeFieldSelector) => {
+    const { ask, node, status } = run(
+      `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: s, template: sub }], [{ name: z, template: work }]] }
+  - { name: sub, retryStrategy: { limit: 1 }, steps: [[{ name: x, template: work }], [{ name: y, template: work }]] }
+  - { name: work, ${WORK} }`,
+      [{ node: "s\\(0\\).*y$", outcome: "Failed" }],
+    );
+    const first = () => ["[0].x", "[1].y"].map((name) => node(`w[0].s(0)${name}`));
+    const [before, last] = [first(), node("w[0].s(1)[0].x")];
+    expect(status()).toMatchObject({ phase: "Succeeded", progress: "4/5" });
+    ask({ type: "retry", restartSuccessful: true, nodeFieldSelector });
+    expect(status()).toMatchObject({ phase: "Succeeded", progress: "4/5" });
+    expect(first()).toEqual(before);
+    expect(node("w[0].s(1)[0].x")?.startedAt).not.toBe(last?.startedAt);
+  },
+);
+
+test("a manual retry with other parameters begins no elements of a loop that had succeeded before the failure", () => {
+  const { ask, node, status } = run(
+    `
+entrypoint: main
+arguments: { parameters: [{ name: list, value: "[1, 2]" }] }
+templates:
+  - { name: main, steps: [[{ name: each, template: work, withParam: "{{workflow.parameters.list}}" }], [{ name: z, template: work }]] }
+  - { name: work, ${WORK} }`,
+    [{ node: "z$", outcome: "Failed", attempt: 1 }],
+  );
+  ask({ type: "retry", parameters: ["list=[1, 2, 3]"] });
+  expect(status()).toMatchObject({ phase: "Succeeded", progress: "3/3" });
+  expect(node("w[0].each(2:3)")).toBeUndefined();
+});

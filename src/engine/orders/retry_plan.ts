@@ -37,16 +37,16 @@ export function* planRetry(
   const graph = yield* Graph.of(state);
   const terms = parseNodeFieldSelector(selector);
   const seeds = new Set<string>();
+  const isSuperseded = supersededIn(state);
   let count = 0;
   if (restartSuccessful === true && selector !== "") {
     for (const node of state.nodes.values()) {
-      if (matchesNode(terms, node)) seeds.add(node.id);
+      if (matchesNode(terms, node) && !isSuperseded(node)) seeds.add(node.id);
       if (++count % STEP_SIZE === 0) yield;
     }
   }
   const done = yield* graph.above((node) => node.phase === "Succeeded" && !seeds.has(node.id));
   const wanted = new Set(seeds);
-  const isSuperseded = supersededIn(state);
   for (const node of state.nodes.values()) {
     if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) continue;
     // Nodes that depend on the failure of all attempts may have succeeded.
