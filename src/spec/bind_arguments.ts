@@ -159,7 +159,7 @@ export const EVALUATED_MEMBERS: ReadonlySet<string> = new Set([
   "globalName",
 ]);
 
-/** Replaces the tags whose values are known, in every text of a value; parts without tags are shared, not copied. */
+/** Replaces the tags whose values are known, in every text of a value and in the keys of maps; parts without tags are shared, not copied. */
 function replaceTags<T>(
   value: T,
   known: KnownValues,
@@ -201,6 +201,12 @@ function replaceTags<T>(
       return copy ?? part;
     }
     const members = part as Record<string, unknown>;
+    for (const name in members) {
+      if (!name.includes("{{")) continue;
+      return Object.fromEntries(
+        Object.entries(members).map(([one, member]) => [replaceIn(one, ""), walk(member, one)]),
+      );
+    }
     let copy: Record<string, unknown> | undefined;
     for (const name in members) {
       const next = walk(members[name], name);

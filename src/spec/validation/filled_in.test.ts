@@ -245,3 +245,19 @@ describe("an expression without an end", () => {
     expect(refusal(open.replace(".five", ".known"))).toBe("");
   });
 });
+
+it("fills in the keys of maps as well", () => {
+  const inputs = "inputs: {parameters: [{name: k, default: os}]}\n";
+  const inline =
+    'inline: {nodeSelector: {"{{inputs.parameters.k}}": linux}, container: {image: i}}';
+  expect(refusal(ofMain(`${inputs}steps: [[{name: a, ${inline}}]]`))).toBe("");
+  const loop = 'withItems: [{"{{workflow.parameters.known}}": 1}], template: shows';
+  const shown = (key: string) =>
+    `${
+      ofMain(
+        `steps: [[{name: a, ${loop}, arguments: {parameters: [{name: p, value: "{{item.${key}}}"}]}}]]`,
+      )
+    }
+- {name: shows, inputs: {parameters: [{name: p}]}, container: {image: i, args: ["{{inputs.parameters.p}}"]}}`;
+  expect(refusal(shown("rest"))).toContain("failed to resolve {{item.rest}}");
+});
