@@ -74,6 +74,31 @@ merged: {<<: *base, z: 2}
       ]]);
   });
 
+  it("reads a number that a tag calls one", () => {
+    expect(
+      values("a: !!float 1\nb: !!float '1e3'\nc: !!int '7'\nd: !!bool yes\ne: !!str\nf: !foo 1"),
+    )
+      .toEqual([{ a: 1, b: 1000, c: 7, d: true, e: "", f: "1" }]);
+  });
+
+  it.each([
+    ["a:\n  b: {{inputs.parameters.x}}", "line 2: A key must be a text. Write a template tag"],
+    ["a:\n  ? [b]\n  : 1", "line 2: A key must be a text"],
+    ["a:\n  null: 1", "line 2: A key must not be null"],
+    ["a:\n  ~: 1", "line 2: A key must not be null"],
+    ["a: 1\n: 2", "A key must not be null"],
+    ["a:\n  b: .inf", "line 2: A number must be finite. Write a text in quotes: '.inf'"],
+    ["a: [.nan]", "line 1: A number must be finite"],
+    ["a: !!int", "line 1: What stands after !!int has another type"],
+    ["a: !!int 1.0", "line 1: What stands after !!int has another type"],
+    ["a: !!bool 1", "line 1: What stands after !!bool has another type"],
+    ["a: !!null x", "line 1: What stands after !!null has another type"],
+    ["a: !!float", "line 1: What stands after !!float is no number"],
+    ["a: !!float x", "line 1: What stands after !!float is no number"],
+  ])("refuses %j, which would become something else", (text, message) => {
+    expect(() => parseDocuments(text)).toThrow(message);
+  });
+
   it("refuses a merge of what is no mapping", () => {
     expect(() => values("<<: 1\n")).toThrow(ParseError);
     expect(() => values("a: &x [1]\nb: {<<: *x}\n")).toThrow(ParseError);

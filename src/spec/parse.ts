@@ -2,7 +2,16 @@
  * YAML or JSON text to manifests. One text may hold many documents; each keeps what is needed to find the line of a
  * problem. Input is bounded in size, depth and aliases, and no key can reach a prototype.
  */
-import { type Document, isNode, Lexer, LineCounter, parseAllDocuments } from "yaml";
+import {
+  type Document,
+  isCollection,
+  isNode,
+  isScalar,
+  Lexer,
+  LineCounter,
+  parseAllDocuments,
+  visit,
+} from "yaml";
 import { isJsonObject } from "../base/json.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import { mayLoseDigits, settleIntegers, withExactItems } from "./exact_items.ts";
@@ -144,7 +153,37 @@ function parseYaml(text: string): ParsedDocument[] {
       }
       throw new ParseError(error.message, lines.linePos(error.pos[0]).line);
     }
+    checkNodes(document, lines);
     return { value: toJson(document), lineOf: (path) => lineOf(document, lines, path) };
+  });
+}
+
+/**
+ * Refuses what the reference's reader refuses, and this parser takes: it would change or lose what was written.
+ * @throws {ParseError}
+ */
+function checkNodes(document: Document.Parsed, lines: LineCounter): void {
+  const refuse = (message: string, at: number | undefined) => {
+    throw new ParseError(message, at === undefined ? undefined : lines.linePos(at).line);
+  };
+  for (const { message, pos } of document.warnings) {
+    const tag = /tag:yaml\.org,2002:(int|float|bool|null)$/.exec(message)?.[1];
+    if (tag !== undefined) refuse(`What stands after !!${tag} has another type`, pos[0]);
+  }
+  visit(document, {
+    Pair: (_place, { key }) => {
+      if (isCollection(key)) {
+        refuse("A key must be a text. Write a template tag in quotes: '{{…}}'", key.range?.[0]);
+      }
+      if (key === null || (isScalar(key) && key.value === null)) {
+        refuse("A key must not be null", isScalar(key) ? key.range?.[0] : undefined);
+      }
+    },
+    Scalar: (place, { value, range, source }) => {
+      if (place !== "key" && typeof value === "number" && !Number.isFinite(value)) {
+        refuse(`A number must be finite. Write a text in quotes: '${source ?? value}'`, range?.[0]);
+      }
+    },
   });
 }
 

@@ -31,10 +31,20 @@ const FLOAT: ScalarTag = {
   },
 };
 
+/** What a tag calls a number: also a whole one. */
+const TAGGED_FLOAT: ScalarTag = {
+  tag: "tag:yaml.org,2002:float",
+  resolve: (text, onError) => {
+    const value = text.trim() === "" ? NaN : Number(text.replaceAll("_", ""));
+    if (!Number.isFinite(value)) onError("What stands after !!float is no number");
+    return value;
+  },
+};
+
 /** Options of the YAML parser for texts that the reference reads. */
 export const YAML_OPTIONS = {
   version: "1.1",
-  customTags: (tags: Tags): Tags => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER],
+  customTags: (tags: Tags): Tags => [FLOAT, ...tags.filter(isKept), OTHER_INTEGER, TAGGED_FLOAT],
 } as const;
 
 function isKept(tag: Tags[number]): boolean {
