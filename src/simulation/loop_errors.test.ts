@@ -54,3 +54,22 @@ test.each([
   expect(dag).toMatchObject({ phase: "Error", message: FAULT });
   expect(dag).not.toHaveProperty("outboundNodes");
 });
+
+test.each([["dag: { tasks: [LOOP] }", "w.a", 2], ["steps: [[LOOP]]", "w[0].a", 1]])(
+  "the elements of a loop say what is wrong with its when: %s",
+  (main, name, count) => {
+    const loop = '{ name: a, template: work, withItems: [1, 2], when: "a b" }';
+    const spec = `
+entrypoint: main
+templates:
+  - { name: main, ${main.replace("LOOP", loop)} }
+  - { name: work, container: { image: x } }`;
+    const nodes = Object.values(simulateWorkflow(spec, 10).view("w").status?.nodes ?? {});
+    const elements = nodes.filter((node) => node.name.startsWith(`${name}(`));
+    expect(elements.map(({ phase, type }) => ({ phase, type })))
+      .toEqual(Array(count).fill({ phase: "Error", type: "Skipped" }));
+    expect(elements[0]?.message).toMatch(/^Invalid 'when' expression 'a b'/);
+    const group = nodes.find(({ type }) => type === "StepGroup");
+    if (group !== undefined) expect(group.message).toBe(elements[0]?.message);
+  },
+);

@@ -128,3 +128,19 @@ templates:
   const names = Object.values(nodes).map(({ name }) => name).filter((name) => /onExit$/.test(name));
   expect(names.sort()).toEqual(["w.a(0:1).onExit", "w.a.onExit"]);
 });
+
+test.each(['withParam: "x"', 'when: "a b"', 'withSequence: { count: "x" }'])(
+  "the exit handler of a task that could not be carried out runs to its end: %s",
+  (fault) => {
+    const spec = `
+entrypoint: main
+templates:
+  - { name: main, dag: { tasks: [{ name: a, template: work, ${fault}, hooks: { exit: { template: work } } }] } }
+  - { name: work, container: { image: x } }`;
+    const { phase, message, nodes = {} } = simulateWorkflow(spec, 20).view("w").status ?? {};
+    expect({ phase, message }).toEqual({ phase: "Error", message: undefined });
+    const named = (name: string) => Object.values(nodes).find((node) => node.name === name);
+    expect(named("w.a")?.phase).toBe("Error");
+    expect(named("w.a.onExit")).toMatchObject({ phase: "Succeeded", type: "Pod" });
+  },
+);

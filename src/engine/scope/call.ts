@@ -293,9 +293,11 @@ export function workOutCalls(
   return calls;
 }
 
-/** The definition of a step for its hooks; a loop element has its item filled in. */
+/** The definition of a step for its hooks. Only an element of a loop has something filled in. */
 function stepOf(turn: Turn, member: NodeRecord): StepLike {
-  if (member.role !== "loop") return expandedCallOf(turn, member).step;
+  if (member.role === "member" && member.index !== undefined) {
+    return expandedCallOf(turn, member).step;
+  }
   return getTask(frameOf(turn, getBoundary(turn, member)), member.step);
 }
 

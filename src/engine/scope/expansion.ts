@@ -6,6 +6,7 @@ import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
 import { isLoop } from "../../spec/loops.ts";
 import type { StepLike } from "../../spec/manifest.ts";
+import { isFailure } from "../failure.ts";
 import { checkBytes } from "../limits.ts";
 import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
 import type { Turn } from "../turn.ts";
@@ -62,7 +63,7 @@ export function expandStep(
   beginEvaluation(turn.env);
   const when = resolveWhen(turn, step, references.scope);
   const isLooping = isLoop(step);
-  if (when !== undefined && !when.includes("{{") && !isWhenTrue(when, turn.env)) {
+  if (when !== undefined && isKnownFalse(turn, when, isLooping)) {
     const skip = `when '${when}' evaluated false`;
     if (!isLooping) return [{ step, name: base, skip, arguments: {} }];
     const items = itemsOfSkipped(turn, step, references.scope);
@@ -103,6 +104,17 @@ export function expandStep(
     throw error;
   }
   return growing.calls;
+}
+
+/** Tells whether a `when` is false before the loop is known. What is wrong with it, each element says for itself. */
+function isKnownFalse({ env }: Turn, when: string, isLooping: boolean): boolean {
+  if (when.includes("{{")) return false;
+  try {
+    return !isWhenTrue(when, env);
+  } catch (error) {
+    if (isLooping && isFailure(error)) return false;
+    throw error;
+  }
 }
 
 /** Works out the calls of a loop, as many as the turn allows. @throws {TurnOver} after which the calls so far are kept */
