@@ -97,3 +97,35 @@ templates:
   expect(nodes.find(({ name }) => name === "w[0].s(0).main")?.nodeFlag).toEqual({ retried: true });
   expect(nodes.find(({ name }) => name === "w[0].d")?.outputs?.result).toBe("[]");
 });
+
+test.each([
+  ["path: /f", {}, "Error", "inputs.artifacts.f missing location information"],
+  ["path: /f", { optional: true }, "Error", "inputs.artifacts.f was not supplied"],
+  ["path: /f, optional: true", { optional: true }, "Succeeded", undefined],
+])(
+  "an artifact that is not there does not satisfy an input, though the argument is optional: %s, %j",
+  (input, argument, phase, message) => {
+    const passed = JSON.stringify({
+      name: "f",
+      from: "{{tasks.a.outputs.artifacts.made}}",
+      ...argument,
+    });
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: work, when: "false" }
+        - { name: b, template: use, depends: a, arguments: { artifacts: [${passed}] } }
+  - { name: work, container: { image: x }, outputs: { artifacts: [{ name: made, path: /f }] } }
+  - { name: use, container: { image: x }, inputs: { artifacts: [{ name: f, ${input} }] } }`,
+      5,
+    );
+    const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+    const node = nodes.find(({ name }) => name === "w.b");
+    expect(node?.phase).toBe(phase);
+    expect(node?.message).toBe(message && `task 'w.b' errored: ${message}`);
+  },
+);

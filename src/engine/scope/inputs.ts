@@ -39,7 +39,7 @@ export function resolveInputs(
   if (inputs === undefined) return {};
   const scope = () => joinScopes(variables, new GlobalScope(turn, variables));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
-  const artifacts = inputs.artifacts?.flatMap((input) => resolveArtifact(input, given));
+  const artifacts = inputs.artifacts?.map((input) => resolveArtifact(input, given));
   const resolved: Inputs = {};
   if (parameters !== undefined) resolved.parameters = parameters;
   if (artifacts !== undefined) resolved.artifacts = artifacts;
@@ -49,17 +49,17 @@ export function resolveInputs(
   return mayHoldTag(filled) ? fillFor(turn, filled, template, filled, variables) : filled;
 }
 
-/** The artifact that is passed, at the path of the input. None when it is optional and absent. */
-function resolveArtifact(input: Artifact, given: GivenArguments): Artifact[] {
+/** The artifact that is passed, at the path of the input. When it is absent, the input as it is written. */
+function resolveArtifact(input: Artifact, given: GivenArguments): Artifact {
   const argument = given.artifacts?.find((artifact) => artifact.name === input.name);
   if (argument === undefined) {
     if (input.optional !== true && !hasLocation(input)) {
       throw new NodeFailure(`inputs.artifacts.${input.name} was not supplied`);
     }
-    return [input];
+    return input;
   }
   if (!hasLocation(argument)) {
-    if (input.optional === true || argument.optional === true) return [];
+    if (input.optional === true) return input;
     throw new NodeFailure(`inputs.artifacts.${input.name} missing location information`);
   }
   const {
@@ -71,14 +71,14 @@ function resolveArtifact(input: Artifact, given: GivenArguments): Artifact[] {
     ...location
   } = argument;
   const { path, mode, recurseMode, archive } = input;
-  return [{
+  return {
     ...location,
     name: input.name,
     ...(path === undefined ? {} : { path }),
     ...(mode === undefined ? {} : { mode }),
     ...(recurseMode === undefined ? {} : { recurseMode }),
     ...(archive === undefined ? {} : { archive }),
-  }];
+  };
 }
 
 function resolveParameter(

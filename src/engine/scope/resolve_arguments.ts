@@ -12,6 +12,7 @@ import {
   soleTag,
 } from "./expressions.ts";
 import { isPlainMap } from "./raw_json.ts";
+import { hasLocation } from "./inputs.ts";
 import type { References } from "./references.ts";
 
 /** A tag with an unknown step or task is an error. Other unknown tags stay, to be replaced later. */
@@ -19,7 +20,7 @@ export const STEPS_MUST_EXIST: MissingRule = { errorUnder: ["steps", "tasks"] };
 
 /**
  * Arguments with their references resolved. A parameter that only refers to an absent output is marked, so that the default
- * of the input can take its place.
+ * of the input can take its place. An optional artifact that lies nowhere is not passed.
  */
 export function resolveArguments(
   turn: Turn,
@@ -37,7 +38,7 @@ export function resolveArguments(
   if (artifacts !== undefined) {
     resolved.artifacts = artifacts.map((artifact) =>
       resolveArtifact(turn, artifact, references, missing)
-    );
+    ).filter((artifact, at) => artifacts[at]?.optional !== true || hasLocation(artifact));
   }
   return resolved;
 }
