@@ -653,6 +653,21 @@ spec:
   }
 });
 
+test("a task has no optional artifacts that nobody gave; its node shows them", () => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: work
+  templates:
+  - name: work
+    inputs: {artifacts: [{name: may, path: /may, optional: true}, {name: raw, path: /raw, raw: {data: x}}]}
+    container: {image: i, command: [x]}
+`);
+  const names = (artifacts: { name: string }[] | undefined) => artifacts?.map(({ name }) => name);
+  expect(names(story.tasks()[0]?.template.inputs?.artifacts)).toEqual(["raw"]);
+  expect(names(story.status()?.nodes?.["wf"]?.inputs?.artifacts)).toEqual(["may", "raw"]);
+});
+
 test("a global output that is written again keeps its place", () => {
   const story = given(`
 metadata: {name: wf}

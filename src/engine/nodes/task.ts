@@ -6,6 +6,7 @@ import { flatText } from "../../base/flat_text.ts";
 import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
+import { withPresentArtifacts } from "../scope/inputs.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
 import { getBoundary, getOwner, nodeByName, taskId } from "../tree.ts";
 import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
@@ -75,7 +76,7 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
     nodeName: node.name,
     displayName: node.displayName,
     podName: pod,
-    template,
+    template: withPresentArtifacts(template),
     includeResult: node.type !== "Pod" || template.data !== undefined ||
       isResultWanted(turn, node),
     podSpec: node.type === "HTTP" ? {} : podSpecFor(turn, node, work),

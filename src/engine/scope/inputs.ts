@@ -167,3 +167,11 @@ const LOCATIONS = [
 export function hasLocation(artifact: object): boolean {
   return LOCATIONS.some((member) => Object.hasOwn(artifact, member));
 }
+
+/** A template without the optional artifacts that got nothing: an executor would look for them. */
+export function withPresentArtifacts(template: Template): Template {
+  const { inputs } = template;
+  const { artifacts } = inputs ?? {};
+  if (artifacts === undefined || artifacts.every(hasLocation)) return template;
+  return { ...template, inputs: { ...inputs, artifacts: artifacts.filter(hasLocation) } };
+}
