@@ -1,46 +1,70 @@
 /** Prints integers in printf formats, for loops over sequences. */
 
-const VERB = /%([-+ 0#]*)(\d*)([a-zA-Z%])/g;
+/** Flags, width, precision and verb. */
+const VERB = /%([-+ 0#]*)(\d*)(?:\.(\d*))?([a-zA-Z%])/g;
 
 /** Prints an integer in a printf format. As in Go, verbs for other kinds of values show what is wrong. */
 export function formatInteger(format: string, value: number): string {
   if (format === "%d") return String(value);
   let isUsed = false;
-  const text = format.replace(VERB, (_match, flags: string, width: string, verb: string) => {
-    if (verb === "%") return "%";
-    if (isUsed) return `%!${verb}(MISSING)`;
-    isUsed = true;
-    const digits = convert(verb, Math.abs(value), flags.includes("#"));
-    if (digits === undefined) return `%!${verb}(int=${value})`;
-    return pad(digits, value < 0, flags, Number(width || 0));
-  });
+  const text = format.replace(
+    VERB,
+    (_match, flags: string, width: string, precision: string | undefined, verb: string) => {
+      if (verb === "%") return "%";
+      if (isUsed) return `%!${verb}(MISSING)`;
+      isUsed = true;
+      const digits = convert(verb, Math.abs(value), flags.includes("#"), precision);
+      if (digits === undefined) return `%!${verb}(int=${value})`;
+      // Go prints no digit and no sign of 0 when no digit is asked for.
+      if (value === 0 && Number(precision ?? 1) === 0 && /[dvxXobO]/.test(verb)) {
+        return " ".repeat(Number(width || 0));
+      }
+      // A precision says how many digits there are; no further zeros are added.
+      const kept = precision === undefined ? flags : flags.replaceAll("0", "");
+      return pad(digits, value < 0, kept, Number(width || 0));
+    },
+  );
   return isUsed ? text : `${text}%!(EXTRA int=${value})`;
 }
 
-/** Largest width that a format asks for. */
+/** Largest width or precision that a format asks for. */
 export function widestOf(format: string): number {
   let widest = 0;
-  for (const [, , width] of format.matchAll(VERB)) widest = Math.max(widest, Number(width));
+  for (const [, , width, precision = ""] of format.matchAll(VERB)) {
+    widest = Math.max(widest, Number(width), Number(precision));
+  }
   return widest;
 }
 
-function convert(verb: string, value: number, isAlternate: boolean): string | undefined {
+function convert(
+  verb: string,
+  value: number,
+  isAlternate: boolean,
+  precision: string | undefined,
+): string | undefined {
+  const filled = (base: number) => value.toString(base).padStart(Number(precision ?? 0), "0");
   switch (verb) {
     case "d":
     case "v":
-      return String(value);
+      return filled(10);
     case "x":
-      return `${isAlternate ? "0x" : ""}${value.toString(16)}`;
+      return `${isAlternate ? "0x" : ""}${filled(16)}`;
     case "X":
-      return `${isAlternate ? "0X" : ""}${value.toString(16).toUpperCase()}`;
-    case "o":
-      return `${isAlternate ? "0" : ""}${value.toString(8)}`;
+      return `${isAlternate ? "0X" : ""}${filled(16).toUpperCase()}`;
+    case "o": {
+      const digits = filled(8);
+      return isAlternate && !digits.startsWith("0") ? `0${digits}` : digits;
+    }
+    case "O":
+      return `0o${filled(8)}`;
     case "b":
-      return value.toString(2);
+      return `${isAlternate ? "0b" : ""}${filled(2)}`;
     case "c":
       return String.fromCodePoint(Math.min(value, 0x10ffff));
     case "U":
-      return `U+${value.toString(16).toUpperCase().padStart(4, "0")}`;
+      return `U+${
+        value.toString(16).toUpperCase().padStart(Math.max(4, Number(precision ?? 0)), "0")
+      }`;
     default:
       return undefined;
   }

@@ -17,6 +17,13 @@ test.each([
   ["%-4d|", 5, "5   |"],
   ["100%%", 5, "100%%!(EXTRA int=5)"],
   ["%s", 5, "%!s(int=5)"],
+  ["%.3d", 7, "007"],
+  ["%8.3d|", -7, "    -007|"],
+  ["%08.3d", 7, "     007"],
+  ["%.0d", 0, ""],
+  ["%#.4x", 255, "0x00ff"],
+  ["%#o", 0, "0"],
+  ["%O", 8, "0o10"],
 ])("formatInteger() %s of %d", (format, value, text) => {
   expect(formatInteger(format, value)).toBe(text);
 });
