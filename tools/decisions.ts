@@ -179,6 +179,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/node_tree.test.ts: a manual retry goes on with the last attempt of a template only, and repeats none of a step that has succeeded",
   },
   {
+    subject: "Escapes that JSON does not need (`\\u00e9`, `\\/`) in the name of a loop's element",
+    reference: "Shown as they are written",
+    choice: "better",
+    sluice: "The characters that they stand for: `é`, `/`",
+    why: "Names are for people, and many programs write all of their JSON like this",
+    shown:
+      "src/simulation/loop_items.test.ts: an element has the same name however its characters are written in JSON",
+  },
+  {
     subject: "Manual retry with other parameters, and a loop that had succeeded before the failure",
     reference:
       "In a Steps template, new elements of the loop begin beside the step that is retried; in a DAG none do",

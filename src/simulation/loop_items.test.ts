@@ -37,3 +37,9 @@ test("maps inside items of a manifest have their members in order", () => {
     ],
   });
 });
+
+test("an element has the same name however its characters are written in JSON", () => {
+  for (const text of ["\\u00e9\\/", "é/"]) {
+    expect(Object.keys(inputsOf(`withParam: '[{"b":"${text}"}]'`))).toEqual(["w[0].a(0:b:é/)"]);
+  }
+});
