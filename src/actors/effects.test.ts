@@ -14,7 +14,8 @@ function effectsOf(deliver: EffectDeps["deliver"]) {
   const done: string[] = [];
   const effects = new Effects({
     ...{ replica: "r", replicas: () => ["r"], clock, ids: seededIds(), labelPrefix: "x" },
-    ...{ log: createLogger("silent"), deliver, askAbout() {}, cancelElsewhere() {} },
+    ...{ log: createLogger("silent"), deliver, askAbout() {}, seek() {}, cancelElsewhere() {} },
+    leaseTtlMs: 3_000,
     ...{ tasks: {} as never, store: {} as never },
   });
   const shard = {

@@ -11,19 +11,17 @@ import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import type { ActorId, Store } from "../store/port.ts";
 import { LOCKS_ACTOR } from "./actor_ids.ts";
-import { lostTaskMessage } from "./lost_task.ts";
 import type { HostEffect } from "./hot_actor.ts";
 import { saveMemo } from "./memo.ts";
-import { type OutboxRow, taskRowId } from "./shard/outbox.ts";
+import type { OutboxRow } from "./shard/outbox.ts";
 import { sweepRemains } from "./remains.ts";
 import type { Tasks } from "./tasks.ts";
+import { lostTaskMessage, type SoughtTask, TasksElsewhere } from "./tasks_elsewhere.ts";
 import type { PostWebhook, PostWebhooks } from "./webhooks/delivery.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** Longest delay before the effects of a shard that was taken over are done again, ms. */
 const TAKEOVER_JITTER_MS = 200;
-/** How often the replicas that should run a task are asked whether they do. */
-const ASK_EVERY_MS = 5_000;
 
 /** What effects need of the shard that made them. */
 export interface EffectShard {
@@ -43,6 +41,7 @@ export interface EffectDeps {
   replica: string;
   /** Live replicas, as far as is known. */
   replicas(): readonly string[];
+  leaseTtlMs: number;
   tasks: Tasks;
   store: Store;
   clock: Clock;
@@ -51,6 +50,8 @@ export interface EffectDeps {
   labelPrefix: string;
   /** Asks a replica which of these tasks it does not run; its answer comes to `notRunning`. */
   askAbout(replica: string, tasks: string[]): void;
+  /** Asks a replica to go on with a task if it is at its place; its answer comes to `adopted`. */
+  seek(replica: string, sought: SoughtTask): void;
   /** Asks the other replicas to end a task. */
   cancelElsewhere(task: string): void;
   /** Brings a command to an actor; resolves when it is durable there. */
@@ -67,14 +68,13 @@ export interface EffectDeps {
 
 export class Effects {
   readonly #deps: EffectDeps;
-  /** Tasks that another live replica runs and no other can go on with. */
-  readonly #elsewhere = new Set<{ shard: EffectShard; row: OutboxRow }>();
-  #isAsking = false;
+  readonly #elsewhere: TasksElsewhere;
   /** The last effect under way of each row of effects that need their order. */
   readonly #chains = new Map<string, Promise<void>>();
 
   constructor(deps: EffectDeps) {
     this.#deps = deps;
+    this.#elsewhere = new TasksElsewhere(deps, (shard, row) => this.#takeOver(shard, row));
   }
 
   /** Does rows that were just committed. */
@@ -89,55 +89,25 @@ export class Effects {
     for (const row of rows.filter(isPost)) this.#begin(shard, row);
     clock.after(ids.fraction() * TAKEOVER_JITTER_MS, () => {
       for (const row of rows) {
-        if (isPost(row)) continue;
-        if (this.#isElsewhere(row)) this.#elsewhere.add({ shard, row });
-        else this.#takeOver(shard, row);
+        if (!isPost(row) && !this.#elsewhere.take(shard, row)) this.#takeOver(shard, row);
       }
-      this.#ask();
+      this.#elsewhere.look();
     });
   }
 
-  /** A replica says that it does not run these tasks: it lost its shard before it could start them. */
+  /** A replica says that it does not run these tasks. */
   notRunning(tasks: string[]): void {
-    const lost = new Set(tasks.map(taskRowId));
-    for (const entry of this.#elsewhere) {
-      if (!lost.has(entry.row.id)) continue;
-      this.#elsewhere.delete(entry);
-      const { place: _, ...row } = entry.row;
-      this.#takeOver(entry.shard, row);
-    }
+    this.#elsewhere.notRunning(tasks);
   }
 
-  #ask(): void {
-    if (this.#isAsking || this.#elsewhere.size === 0) return;
-    const byReplica = new Map<string, string[]>();
-    for (const { row: { effect, replica = "" } } of this.#elsewhere) {
-      if (effect.type !== "start-task") continue;
-      byReplica.set(replica, [...byReplica.get(replica) ?? [], effect.task.id]);
-    }
-    for (const [replica, tasks] of byReplica) this.#deps.askAbout(replica, tasks);
-    this.#isAsking = true;
-    this.#deps.clock.after(ASK_EVERY_MS, () => {
-      this.#isAsking = false;
-      this.replicasChanged();
-      this.#ask();
-    });
+  /** A replica says that it goes on with a task. */
+  adopted(replica: string, task: string): void {
+    this.#elsewhere.adopted(replica, task);
   }
 
   /** Looks after the tasks of replicas that are gone. */
   replicasChanged(): void {
-    for (const entry of this.#elsewhere) {
-      const { shard, row } = entry;
-      if (shard.isHeld && shard.rows.has(row.id) && this.#isElsewhere(row)) continue;
-      this.#elsewhere.delete(entry);
-      this.#takeOver(shard, row);
-    }
-  }
-
-  #isElsewhere({ effect, replica }: OutboxRow): boolean {
-    return effect.type === "start-task" && replica !== undefined &&
-      replica !== this.#deps.replica && this.#deps.replicas().includes(replica) &&
-      this.#deps.tasks.isTied(effect.task);
+    this.#elsewhere.look();
   }
 
   #takeOver(shard: EffectShard, row: OutboxRow): void {

@@ -475,6 +475,9 @@ test("a task at a place where no replica is any more ends, and is started nowher
   a.halt();
   await replica("b", undefined, {}, there);
   await clock.advance(3 * TTL_MS);
+  // It may come back.
+  expect(await countOf(store, "w")).toBe(0);
+  await clock.advance(10 * TTL_MS);
   // The outcome of an ended task counts 100.
   expect(await countOf(store, "w")).toBe(100);
   expect(there?.tasks.size).toBe(0);

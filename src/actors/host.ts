@@ -30,6 +30,7 @@ import type { Reply } from "./shard/answers.ts";
 import { ShardWorker } from "./shard/serial_worker.ts";
 import type { WorkerDeps } from "./shard/worker_deps.ts";
 import { Tasks } from "./tasks.ts";
+import type { SoughtTask } from "./tasks_elsewhere.ts";
 import { parseTimerRowId, Timers } from "./timers.ts";
 import { observeSamples } from "./workflow/custom_metrics.ts";
 
@@ -146,6 +147,8 @@ export class Host implements WorkflowHost {
       onCancelTask: (task) => this.#cancelHere(task),
       onRunningTasks: (from, tasks) => this.#answerAbout(from, tasks),
       onNotRunning: (tasks) => this.#effects.notRunning(tasks),
+      onAdopt: (from, sought) => this.#adopt(from, sought),
+      onAdopted: (from, task) => this.#effects.adopted(from, task),
       onWhoOwns: (asked) => this.#tellOwner(asked),
       onOwner: (told) => this.#calls.owned(told),
       onDescribe: (from, question) => this.#survey.answer(from, question),
@@ -290,13 +293,15 @@ export class Host implements WorkflowHost {
   }
 
   #createEffects(): Effects {
-    const { replica, naming } = this.#options;
+    const { replica, naming, leaseTtlMs } = this.#options;
     return new Effects({
       ...this.#deps,
       tasks: this.#tasks,
       replica,
+      leaseTtlMs,
       replicas: () => this.replicas,
       askAbout: (other, tasks) => this.#channel.askAboutTasks(other, tasks),
+      seek: (other, sought) => this.#channel.askToAdopt(other, sought),
       cancelElsewhere: (task) => {
         this.#channel.cancelTask(this.replicas.filter((one) => one !== replica), task);
       },
@@ -341,6 +346,14 @@ export class Host implements WorkflowHost {
   #answerAbout(from: string, tasks: string[]): void {
     const unknown = this.#tasks.unknownOf(tasks);
     if (unknown.length > 0) this.#channel.tellNotRunning(from, unknown);
+  }
+
+  /** Goes on with a task of another replica's shard, if it lives at the place of this one. */
+  #adopt(from: string, { actor, task, place }: SoughtTask): void {
+    const { frozen = false } = this.#options;
+    if (frozen || place !== this.#tasks.placeOf(task)) return;
+    void this.#tasks.start(actor, task, () => !this.#stop.signal.aborted);
+    this.#channel.tellAdopted(from, task.id);
   }
 
   #cancelHere(task: string): void {

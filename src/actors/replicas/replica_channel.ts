@@ -6,6 +6,7 @@ import type { Json } from "../../base/json.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { ShardStore } from "../../store/port.ts";
 import type { Reply } from "../shard/answers.ts";
+import type { SoughtTask } from "../tasks_elsewhere.ts";
 
 /** Topics that are no requests. Replicas of other versions know them by these texts. */
 const Topic = {
@@ -13,6 +14,8 @@ const Topic = {
   CancelTask: "@cancel",
   RunningTasks: "@running",
   NotRunning: "@not-running",
+  Adopt: "@adopt",
+  Adopted: "@adopted",
   WhoOwns: "@who-owns",
   Owner: "@owner",
   Describe: "@describe",
@@ -31,6 +34,10 @@ export interface ReplicaListener {
   onRunningTasks(from: string, tasks: string[]): void;
   /** Another replica does not run these tasks. */
   onNotRunning(tasks: string[]): void;
+  /** Another replica owns a task that nobody runs; this one goes on with it if it is at its place. */
+  onAdopt(from: string, sought: SoughtTask): void;
+  /** Another replica goes on with a task. */
+  onAdopted(from: string, task: string): void;
   /** Another replica asks whether this one owns a shard. */
   onWhoOwns(asked: AboutOwner): void;
   /** Another replica owns a shard, as it was asked. */
@@ -86,6 +93,14 @@ export class ReplicaChannel {
         }
         case Topic.NotRunning:
           return listener.onNotRunning(body as string[]);
+        case Topic.Adopt: {
+          const { from, ...sought } = body as unknown as SoughtTask & { from: string };
+          return listener.onAdopt(from, sought);
+        }
+        case Topic.Adopted: {
+          const { from, task } = body as { from: string; task: string };
+          return listener.onAdopted(from, task);
+        }
         case Topic.WhoOwns:
           return listener.onWhoOwns(body as unknown as AboutOwner);
         case Topic.Owner:
@@ -130,6 +145,16 @@ export class ReplicaChannel {
   /** Answers that question. */
   tellNotRunning(replica: string, tasks: string[]): void {
     this.#tell(replica, Topic.NotRunning, tasks);
+  }
+
+  /** Asks a replica to go on with a task if it is at its place. */
+  askToAdopt(replica: string, sought: SoughtTask): void {
+    this.#tell(replica, Topic.Adopt, { from: this.#deps.replica, ...sought } as unknown as Json);
+  }
+
+  /** Answers that question. */
+  tellAdopted(replica: string, task: string): void {
+    this.#tell(replica, Topic.Adopted, { from: this.#deps.replica, task });
   }
 
   /** Asks a replica whether it owns a shard. */
