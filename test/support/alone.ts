@@ -37,6 +37,7 @@ export const ALONE = {
     "test/contract/store/large_retry.test.ts",
     "test/contract/store/redis/redis_trouble.test.ts",
     "test/contract/store/redis/replica_wait.test.ts",
+    "test/contract/store/redis/sentinels.test.ts",
     "test/contract/store/store.test.ts",
   ],
   e2e: [

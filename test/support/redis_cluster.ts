@@ -53,6 +53,8 @@ export interface RedisSentinels {
   url: string;
   master: RedisServer;
   replica: RedisServer;
+  /** In the order of the URL. */
+  sentinels: readonly [RedisServer, RedisServer, RedisServer];
   stop(): Promise<void>;
 }
 
@@ -65,7 +67,7 @@ export async function startRedisSentinels(args: string[] = []): Promise<RedisSen
   const follows = ["--replicaof", "127.0.0.1", String(master.port)];
   const replica = await startRedisServer([...args, ...follows]);
   const folder = mkdtempSync(join(tmpdir(), "sluice-sentinel-"));
-  const sentinels = await Promise.all([1, 2, 3].map(async (number) => {
+  const startSentinel = async (number: number) => {
     const file = join(folder, `${number}.conf`);
     writeFileSync(
       file,
@@ -75,7 +77,8 @@ sentinel failover-timeout main 2000
 `,
     );
     return await startRedisServer([], [file, "--sentinel"]);
-  }));
+  };
+  const sentinels = await Promise.all([startSentinel(1), startSentinel(2), startSentinel(3)]);
   await until(async () =>
     (await ask(replica.url, ["INFO", "replication"])).includes("link_status:up")
   );
@@ -89,6 +92,7 @@ sentinel failover-timeout main 2000
     url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(",")}/main`,
     master,
     replica,
+    sentinels,
     async stop() {
       await Promise.all([...sentinels, replica, master].map((server) => server.stop()));
       rmSync(folder, { recursive: true });

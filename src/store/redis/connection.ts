@@ -10,7 +10,7 @@ import { errorText } from "../../base/error_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { bounded } from "./trouble.ts";
-import type { RedisAddress } from "./url.ts";
+import type { RedisAddress, RedisNode } from "./url.ts";
 
 export type RedisArgument = string | Buffer;
 
@@ -159,28 +159,68 @@ async function connectSingle(
   };
 }
 
+/** How long a sentinel may be silent, ms. */
+const PATIENCE_MS = 1_000;
+/**
+ * How often sentinels are asked who the master is, in times of that. The client asks them in a fixed order, sends no command
+ * meanwhile, and begins again if it is to ask while it still does: it must be through with those that are silent before.
+ */
+const SCAN_EVERY = 5;
+/** How often a sentinel that says nothing is asked whether it is there, ms. */
+const SENTINEL_PING_MS = 100;
+
+function sentinelOptions({ address, timeoutMs }: RedisConnectionOptions) {
+  const { sentinelUsername: username, sentinelPassword: password } = address;
+  const patience = Math.min(PATIENCE_MS, timeoutMs);
+  return {
+    socket: { connectTimeout: patience, socketTimeout: patience, ...tlsOptions(address) },
+    ...defined({ username, password }),
+  };
+}
+
+/** The sentinels, those first that answer: clients ask them in this order, and a silent one takes its time. */
+async function answeringFirst(
+  { address: { nodes } }: RedisConnectionOptions,
+  { socket, ...credentials }: ReturnType<typeof sentinelOptions>,
+): Promise<RedisNode[]> {
+  const answers = await Promise.all(nodes.map(async (node) => {
+    const client = createClient({
+      ...credentials,
+      RESP: 2,
+      socket: { ...socket, ...node, reconnectStrategy: false },
+    });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      if (client.isOpen) client.destroy();
+    }
+  }));
+  const isThere = (node: RedisNode) => answers[nodes.indexOf(node)] === true;
+  return [...nodes.filter(isThere), ...nodes.filter((node) => !isThere(node))];
+}
+
 async function connectSentinel(
   options: RedisConnectionOptions,
   onTrouble: (error: unknown) => void,
 ): Promise<RedisConnection> {
   const { address, timeoutMs } = options;
   const { RESP, ...nodeClientOptions } = clientOptions(options);
-  const { sentinelUsername: username, sentinelPassword: password } = address;
-  const { connectTimeout, reconnectStrategy } = nodeClientOptions.socket;
+  const brief = sentinelOptions(options);
   const sentinel = createSentinel({
     RESP,
     name: address.master ?? "",
-    sentinelRootNodes: address.nodes,
+    sentinelRootNodes: await answeringFirst(options, brief),
     nodeClientOptions,
-    sentinelClientOptions: {
-      socket: { connectTimeout, reconnectStrategy, ...tlsOptions(address) },
-      ...defined({ username, password }),
-    },
+    sentinelClientOptions: { ...brief, pingInterval: SENTINEL_PING_MS },
     commandOptions: NO_TIMEOUT,
     // All callers share one connection, so that commands are pipelined; the client repeats none by itself.
     reserveClient: true,
     maxCommandRediscovers: 0,
-    scanInterval: Math.min(1_000, timeoutMs),
+    scanInterval: SCAN_EVERY * brief.socket.socketTimeout,
     passthroughClientErrorEvents: true,
   });
   sentinel.on("error", onTrouble);

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { StaleEpoch, type Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
-import { ask, startRedisSentinels } from "../../../support/redis_cluster.ts";
+import { ask } from "../../../support/redis_cluster.ts";
 import { freePort } from "../../../support/free_port.ts";
 import { type RedisServer, startRedisServer } from "../../../support/redis_server.ts";
 import { openTcpGate } from "../../../support/tcp_gate.ts";
@@ -374,24 +374,3 @@ describe("a commit whose answer is lost", () => {
     );
   });
 });
-
-test("sentinels: a new master takes over without a restart of ours", async () => {
-  const sentinels = await startRedisSentinels();
-  cleanUp.push(() => sentinels.stop());
-  const store = await open(sentinels.url);
-  const epoch = await acquired(store, 1);
-  await store.shards.commit(putting(epoch, "1"));
-  await until(async () => (await ask(sentinels.replica.url, ["DBSIZE"])) !== "0");
-  const stop = new AbortController();
-  const from = await store.query.version();
-  const watching = collect(store.query.watch(from, stop.signal), 1, stop);
-  await sentinels.master.kill("SIGKILL");
-  await until(async () => {
-    await store.shards.loadShard(1);
-    await store.shards.commit(putting(epoch, "2"));
-    return true;
-  });
-  expect(await partsOf(store)).toEqual({ h: "2" });
-  expect(await ask(sentinels.replica.url, ["ROLE"])).toMatch(/^master/);
-  expect((await watching).map(({ put }) => put["h"])).toContain("2");
-}, 60_000);
