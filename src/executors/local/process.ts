@@ -20,7 +20,7 @@ import type { LogSample } from "./log_files.ts";
 import type { ContainerEnd, ContainerLaunch, LocalRuntime, RunningContainer } from "./runtime.ts";
 import { createPathMap, guestPath } from "./path_map.ts";
 import type { PathMap } from "./path_map.ts";
-import { isRunning, ProcessSupervisor } from "./process_supervisor.ts";
+import { ProcessSupervisor } from "./process_supervisor.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { refuseNul, StartFault } from "./start_fault.ts";
 import { PROXY_VARIABLES } from "./proxy_variables.ts";
@@ -169,7 +169,11 @@ class ProcessRuntime implements LocalRuntime {
   async #stopRun(dir: string, graceMs: number): Promise<void> {
     if (!await this.#supervisor.signal(dir, "SIGTERM")) return;
     const until = this.#clock.now() + graceMs;
-    for (let waitMs = 10; await isRunning(dir); waitMs = Math.min(waitMs * 2, 500)) {
+    for (
+      let waitMs = 10;
+      await this.#supervisor.isRunning(dir);
+      waitMs = Math.min(waitMs * 2, 500)
+    ) {
       if (this.#clock.now() >= until) {
         await this.#supervisor.signal(dir, "SIGKILL");
         return;

@@ -22,3 +22,21 @@ test("the end of an adopted process is seen where its bell can't be watched", as
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
   }
 });
+
+test("a process is ended that has only just begun", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "sluice-supervisor-"));
+  const supervisor = new ProcessSupervisor(join(dir, "bell"), systemClock);
+  try {
+    for (let run = 0; run < 20; run++) {
+      const launch = { dir: join(dir, String(run)), argv: ["sleep", "60"], cwd: dir, env: {} };
+      const { ended } = await supervisor.launch(launch);
+      expect(await supervisor.isRunning(launch.dir)).toBe(true);
+      expect(await supervisor.signal(launch.dir, "SIGKILL")).toBe(true);
+      expect(await ended).toBeUndefined();
+      expect(await supervisor.isRunning(launch.dir)).toBe(false);
+    }
+  } finally {
+    supervisor.close();
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+});

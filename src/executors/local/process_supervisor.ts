@@ -65,6 +65,8 @@ export class ProcessSupervisor {
   readonly #bell: string;
   readonly #clock: Clock;
   readonly #adopted = new Set<Adopted>();
+  /** Ids of the processes that were started here, by folder: each runs a moment before its id is in its folder. */
+  readonly #started = new Map<string, number>();
   #stopWatching: (() => void) | undefined;
   #closed = false;
 
@@ -105,9 +107,11 @@ export class ProcessSupervisor {
       child.once("error", reject);
       child.once("spawn", () => {
         child.unref();
+        if (child.pid !== undefined) this.#started.set(dir, child.pid);
         // Without an exit code it wasn't our child that claimed the folder, or it vanished: adopting tells which.
         const ended = new Promise<ProcessEnd>((settle) => {
           child.once("exit", () => {
+            this.#started.delete(dir);
             void readExit(dir).then((exit) => settle(exit ?? this.#adopt(dir)));
           });
         });
@@ -173,7 +177,7 @@ export class ProcessSupervisor {
 
   /** Sends a signal to the group of the run in a folder; false when it is not alive. */
   async signal(dir: string, signal: "SIGTERM" | "SIGKILL"): Promise<boolean> {
-    const pid = await readPid(dir);
+    const pid = await this.#pidOf(dir);
     if (pid === undefined || !isAlive(pid, dir)) return false;
     try {
       process.kill(-pid, signal);
@@ -181,6 +185,16 @@ export class ProcessSupervisor {
     } catch {
       return false;
     }
+  }
+
+  /** True when a run in the folder was started and is alive. */
+  async isRunning(dir: string): Promise<boolean> {
+    const pid = await this.#pidOf(dir);
+    return pid !== undefined && await readExit(dir) === undefined && isAlive(pid, dir);
+  }
+
+  async #pidOf(dir: string): Promise<number | undefined> {
+    return await readPid(dir) ?? this.#started.get(dir);
   }
 
   /** Lets go of all processes; they go on. */
@@ -202,12 +216,6 @@ async function readExit(dir: string): Promise<ProcessExit | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** True when a run in the folder was started and is alive. */
-export async function isRunning(dir: string): Promise<boolean> {
-  const pid = await readPid(dir);
-  return pid !== undefined && await readExit(dir) === undefined && isAlive(pid, dir);
 }
 
 /** Process id in a folder; undefined when nothing was started there. */

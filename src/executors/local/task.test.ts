@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -86,6 +86,32 @@ test("a main container that comes up after a sidecar could not be started is end
   expect(await task.run()).toEqual({ phase: "Error", message: "no such image" });
   up.resolve();
   expect(await stopped.promise).toBe("main");
+});
+
+test("a container that comes up after its task was cancelled is ended, and one of a server that stops goes on", async () => {
+  for (const isCancelled of [false, true]) {
+    const [starting, up] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ended = Promise.withResolvers<{ fault: string }>();
+    let stopped = 0;
+    const task = localTask({ container: { image: "i" } }, {
+      async launch() {
+        starting.resolve();
+        await up.promise;
+        return container(ended.promise);
+      },
+      stop: () => Promise.resolve(void stopped++),
+    });
+    await mkdir(task.folder.dir, { recursive: true });
+    await mkdir(join(dir, "cancelling"), { recursive: true });
+    const running = task.run();
+    await starting.promise;
+    task.abandon();
+    if (isCancelled) await task.folder.beginCancel(0);
+    up.resolve();
+    ended.resolve({ fault: "over" });
+    expect(await running).toBeUndefined();
+    expect(stopped).toBe(isCancelled ? 1 : 0);
+  }
 });
 
 test("a step whose log can't be read succeeds without it", async () => {

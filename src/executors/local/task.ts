@@ -178,7 +178,11 @@ export class LocalTask {
     const running = await this.#launches.run("", launch);
     if (running === undefined) return { fault: "stopped" };
     this.#live.set(running, dir);
-    if (this.#hasFailed) void running.stop(DEFAULT_GRACE_MS);
+    if (this.#hasFailed) running.stop(DEFAULT_GRACE_MS).catch(() => {});
+    // The cancellation came while it was being started, and may have found nothing to end.
+    else if (this.#isStopped && await this.folder.isCancelled()) {
+      await this.#deps.runtime.stop(this.folder, DEFAULT_GRACE_MS);
+    }
     if (container.role === "main") this.#reportStarted(running);
     const end = await running.ended;
     await running.sample?.();
