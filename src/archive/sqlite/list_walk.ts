@@ -3,7 +3,7 @@
  * the fewest rows ahead, newest first.
  */
 import type { SQLInputValue } from "node:sqlite";
-import type { Row, SqliteFile } from "../../platform/sqlite_file.ts";
+import { inPortions, type Row, type SqliteFile } from "../../platform/sqlite_file.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { ArchivedEntry, ArchivePosition, ArchiveQuery } from "../port.ts";
 import { comparePositions, matchesEntry, positionOf } from "../query.ts";
@@ -57,7 +57,7 @@ export class ListWalk {
     for (let position = after;;) {
       const rows: Row[] = [];
       const size = Math.min(next, left);
-      for (const row of this.#rowsAfter(sources, position)) {
+      for (const row of this.#rowsAfter(sources, position, size)) {
         rows.push(row);
         if (rows.length === size) break;
       }
@@ -99,21 +99,31 @@ export class ListWalk {
     return { ...slice, found, last: undefined };
   }
 
-  #rowsAfter(sources: readonly Source[], after: ArchivePosition): Iterable<Row> {
+  /** @param wanted how many of the rows will be read, about */
+  #rowsAfter(
+    sources: readonly Source[],
+    after: ArchivePosition,
+    wanted: number,
+  ): Iterable<Row> {
+    const size = Math.ceil(wanted / Math.max(1, sources.length));
     const walks = sources.map((source) =>
-      this.#file.iterate(
-        `SELECT ${ENTRY_COLUMNS.replace(/\w+/g, "a.$&")}
+      inPortions(size, (last) => {
+        const { createdAt, place, uid } = last === undefined ? after : positionOf(entryOf(last));
+        return this.#file.all(
+          `SELECT ${ENTRY_COLUMNS.replace(/\w+/g, "a.$&")}
          FROM ${
-          source.table === "filed" ? "filed o JOIN archived a ON a.uid = o.uid" : "archived a"
-        }
+            source.table === "filed" ? "filed o JOIN archived a ON a.uid = o.uid" : "archived a"
+          }
          WHERE ${source.where} AND ${isAfter(source)} AND ${prefixOf(source)}created_at >= ?
-         ORDER BY ${orderOf(source)}`,
-        ...source.values,
-        after.createdAt,
-        after.place,
-        after.uid,
-        this.#query.createdAfter ?? -8.64e15,
-      )
+         ORDER BY ${orderOf(source)} LIMIT ?`,
+          ...source.values,
+          createdAt,
+          place,
+          uid,
+          this.#query.createdAfter ?? -8.64e15,
+          size,
+        );
+      })
     );
     const [only] = walks;
     return walks.length === 1 && only !== undefined ? only : mergeWalks(walks);
@@ -201,22 +211,17 @@ function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
     const row = walk?.next().value as Row | undefined;
     return row && { row, position: positionOf(entryOf(row)) };
   };
-  try {
-    const heads = walks.map(next);
-    while (true) {
-      let first = -1;
-      heads.forEach((head, index) => {
-        const best = heads[first];
-        if (head === undefined) return;
-        if (best === undefined || comparePositions(head.position, best.position) < 0) first = index;
-      });
-      const head = heads[first];
+  const heads = walks.map(next);
+  while (true) {
+    let first = -1;
+    heads.forEach((head, index) => {
+      const best = heads[first];
       if (head === undefined) return;
-      yield head.row;
-      heads[first] = next(walks[first]);
-    }
-  } finally {
-    // A statement that is left open would keep the write-ahead log from being truncated.
-    for (const walk of walks) walk.return(undefined);
+      if (best === undefined || comparePositions(head.position, best.position) < 0) first = index;
+    });
+    const head = heads[first];
+    if (head === undefined) return;
+    yield head.row;
+    heads[first] = next(walks[first]);
   }
 }

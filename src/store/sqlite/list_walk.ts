@@ -13,6 +13,7 @@ import {
 } from "../list_query.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
+import { inPortions } from "../../platform/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { parseEntry } from "./index_entry.ts";
 
@@ -53,7 +54,7 @@ export class ListWalk {
     const turns = new Turns();
     for (let position = after; !this.#database.isClosed;) {
       const rows: Row[] = [];
-      for (const row of this.#rowsAfter(position)) {
+      for (const row of this.#rowsAfter(position, size)) {
         rows.push(row);
         if (rows.length === size) break;
       }
@@ -88,20 +89,20 @@ export class ListWalk {
       matchesEntry(entryOf(row), this.#query);
   }
 
-  #rowsAfter(after: ListPosition): Iterable<Row> {
+  /** @param wanted how many of the rows will be read, about */
+  #rowsAfter(after: ListPosition, wanted: number): Iterable<Row> {
     const exact = exactId(this.#query);
     if (exact !== undefined) return this.#exactRow(exact, after);
+    const size = Math.ceil(wanted / this.#terms.length);
+    const sql = `SELECT t.created_at, a.row, a.id, a.version, a.index_entry
+      FROM term t JOIN actor a ON a.id = t.id
+      WHERE t.term = ? AND (t.created_at, t.id) < (?, ?) AND t.created_at >= ?
+      ORDER BY t.created_at DESC, t.id DESC LIMIT ?`;
     const walks = this.#terms.map((term) =>
-      this.#database.iterate(
-        `SELECT t.created_at, a.row, a.id, a.version, a.index_entry
-         FROM term t JOIN actor a ON a.id = t.id
-         WHERE t.term = ? AND (t.created_at, t.id) < (?, ?) AND t.created_at >= ?
-         ORDER BY t.created_at DESC, t.id DESC`,
-        term,
-        after.createdAt,
-        after.id,
-        endOf(this.#query),
-      )
+      inPortions(size, (last) => {
+        const { createdAt, id } = last === undefined ? after : positionOf(last);
+        return this.#database.all(sql, term, createdAt, id, endOf(this.#query), size);
+      })
     );
     return walks.length === 1 && walks[0] !== undefined ? walks[0] : mergeWalks(walks);
   }
@@ -153,24 +154,19 @@ export function positionOf(row: Row): ListPosition {
 
 /** Several walks as one, in the order of lists. */
 function* mergeWalks(walks: Generator<Row>[]): Generator<Row> {
-  try {
-    const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
-    while (true) {
-      let first = -1;
-      heads.forEach((row, index) => {
-        const best = heads[first];
-        if (row === undefined) return;
-        if (best === undefined || comparePositions(positionOf(row), positionOf(best)) < 0) {
-          first = index;
-        }
-      });
-      const row = heads[first];
+  const heads: (Row | undefined)[] = walks.map((walk) => walk.next().value as Row | undefined);
+  while (true) {
+    let first = -1;
+    heads.forEach((row, index) => {
+      const best = heads[first];
       if (row === undefined) return;
-      yield row;
-      heads[first] = walks[first]?.next().value as Row | undefined;
-    }
-  } finally {
-    // A statement that is left open would keep the write-ahead log from being truncated.
-    for (const walk of walks) walk.return(undefined);
+      if (best === undefined || comparePositions(positionOf(row), positionOf(best)) < 0) {
+        first = index;
+      }
+    });
+    const row = heads[first];
+    if (row === undefined) return;
+    yield row;
+    heads[first] = walks[first]?.next().value as Row | undefined;
   }
 }

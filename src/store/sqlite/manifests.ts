@@ -15,9 +15,13 @@ import {
 } from "../manifest_list.ts";
 import type { Change } from "../port.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
+import { inPortions } from "../../platform/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { type FeedBounds, publishChange } from "./feed.ts";
 import type { Wakeups } from "../wakeups.ts";
+
+/** Manifests that a list reads at once: each may be long. */
+const PORTION = 50;
 
 const PLACE = "kind = ? AND namespace = ? AND name = ?";
 
@@ -47,14 +51,14 @@ export class SqliteManifests implements ManifestStore {
     const items: StoredManifest[] = [];
     let token: string | undefined;
     let size = 0;
-    const rows = this.#database.iterate(
-      `SELECT * FROM manifest WHERE kind = ? AND (namespace, name) > (?, ?)
-       AND namespace >= ? ORDER BY namespace, name`,
-      kind,
-      after[0] ?? "",
-      after[1] ?? "",
-      query.namespace ?? "",
-    );
+    const sql = `SELECT * FROM manifest WHERE kind = ? AND (namespace, name) > (?, ?)
+      AND namespace >= ? ORDER BY namespace, name LIMIT ?`;
+    const rows = inPortions(PORTION, (last) => {
+      const [namespace = "", name = ""] = last === undefined
+        ? after
+        : [last["namespace"], last["name"]];
+      return this.#database.all(sql, kind, namespace, name, query.namespace ?? "", PORTION);
+    });
     for (const row of rows) {
       const manifest = manifestOf(row);
       if (query.namespace !== undefined && manifest.namespace !== query.namespace) break;

@@ -6,6 +6,7 @@ import type { PartText } from "../../base/part_text.ts";
 import { crc32 } from "node:zlib";
 import { Turns } from "../../platform/turns.ts";
 import { type LoadBounds, NODE_PART_PREFIX } from "../port.ts";
+import { inPortions } from "../../platform/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 
 /** Row number of an actor. */
@@ -13,6 +14,8 @@ export type ActorRow = Row[string] | null;
 
 /** Parts that are read or dropped at once. */
 const SLICE = 1_000;
+/** The same where some may be long. */
+const PORTION = 100;
 /** How often an actor that keeps changing is read; the last read is not interrupted. */
 const MAX_ATTEMPTS = 4;
 /** Parts that an actor may have besides its nodes, roughly. */
@@ -151,8 +154,14 @@ export async function readWholeActor(
 /** Begins the id of a row for the remains of an actor; no actor has such an id. */
 export const REMAINS_PREFIX = "~";
 
-/** Key and text of each part of a row. */
-export const PART_ROWS = `${ALL} ORDER BY key`;
+/** Key and text of each part, in the order of the keys. */
+export function partRows(database: SqliteDatabase, actor: ActorRow): Generator<Row> {
+  return inPortions(PORTION, (last) => {
+    const isAfter = last === undefined ? ">=" : ">";
+    const sql = `${ALL} AND key ${isAfter} ?2 ORDER BY key LIMIT ?3`;
+    return database.all(sql, actor, last?.["key"] ?? "", PORTION);
+  });
+}
 
 function remainsId(name: string): string {
   return `${REMAINS_PREFIX}${name}`;

@@ -8,9 +8,10 @@ import { blobRecords, readDeliveries, readManifests, readShards } from "../../du
 import { unreadableEntry } from "../../list_query.ts";
 import type { IndexEntry, Store } from "../../port.ts";
 import { eventProblem, unreadableDelivery, unreadableEvent } from "../../queued_event.ts";
+import { inPortions } from "../../../platform/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "../database.ts";
 import { parseEntry } from "../index_entry.ts";
-import { PART_ROWS, REMAINS_PREFIX } from "../parts.ts";
+import { partRows, REMAINS_PREFIX } from "../parts.ts";
 
 /** Rows that are read at once. */
 const PORTION = 500;
@@ -21,7 +22,7 @@ export function sqliteFacts(database: SqliteDatabase): SourceFacts {
   for (const name of ["version", "seq", "shards"] as const) {
     state.update(`${database.counter(name)} `);
   }
-  for (const { shard, epoch, cursor } of database.iterate("SELECT * FROM shard ORDER BY shard")) {
+  for (const { shard, epoch, cursor } of database.all("SELECT * FROM shard ORDER BY shard")) {
     state.update(`${shard} ${epoch} ${cursor} `);
   }
   const sql = "SELECT count(*) AS n FROM actor WHERE version > 0 AND substr(id, 1, 1) <> ?";
@@ -48,7 +49,12 @@ export async function* readSqlite(
     if (record.type === "delivery") broken.add(record.delivery.id);
     yield record;
   }
-  for (const row of database.iterate("SELECT * FROM dedupe WHERE expires_at > ?", now())) {
+  const sql = "SELECT * FROM dedupe WHERE key > ? AND expires_at > ? ORDER BY key LIMIT ?";
+  const known = inPortions(
+    PORTION,
+    (last) => database.all(sql, last?.["key"] ?? "", now(), PORTION),
+  );
+  for (const row of known) {
     yield {
       type: "dedupe",
       key: String(row["key"]),
@@ -61,13 +67,14 @@ export async function* readSqlite(
 }
 
 function* readBlobs(database: SqliteDatabase): Generator<StoreRecord> {
-  for (const { key } of database.iterate("SELECT DISTINCT key FROM blob ORDER BY key")) {
-    const sql = "SELECT piece FROM blob WHERE key = ? ORDER BY start";
-    yield* blobRecords(String(key), pieces(database.iterate(sql, key ?? null)));
-  }
+  const sql = "SELECT DISTINCT key FROM blob WHERE key > ? ORDER BY key LIMIT ?";
+  const keys = inPortions(PORTION, (last) => database.all(sql, last?.["key"] ?? "", PORTION));
+  for (const { key } of keys) yield* blobRecords(String(key), piecesOf(database, String(key)));
 }
 
-function* pieces(rows: Iterable<Row>): Generator<Uint8Array> {
+function* piecesOf(database: SqliteDatabase, key: string): Generator<Uint8Array> {
+  const sql = "SELECT start, piece FROM blob WHERE key = ? AND start > ? ORDER BY start LIMIT 1";
+  const rows = inPortions(1, (last) => database.all(sql, key, last?.["start"] ?? -1));
   for (const { piece } of rows) if (piece instanceof Uint8Array) yield piece;
 }
 
@@ -83,7 +90,7 @@ function* readActors(database: SqliteDatabase): Generator<StoreRecord> {
 function* readActor(database: SqliteDatabase, actor: Row): Generator<StoreRecord> {
   const id = String(actor["id"]);
   let last: Record<string, string> | undefined;
-  for (const parts of partSlices(textsOf(database.iterate(PART_ROWS, actor["row"] ?? null)))) {
+  for (const parts of partSlices(textsOf(partRows(database, actor["row"] ?? null)))) {
     if (id.startsWith(REMAINS_PREFIX)) {
       yield { type: "remains", name: id.slice(REMAINS_PREFIX.length), parts };
       continue;
@@ -110,7 +117,13 @@ function entryOf(database: SqliteDatabase, id: string, text: Row[string]): Index
 }
 
 function* readAnswers(database: SqliteDatabase, now: number): Generator<StoreRecord> {
-  for (const row of database.iterate("SELECT * FROM answer WHERE expires_at > ?", now)) {
+  const sql = `SELECT * FROM answer WHERE (shard, key) > (?, ?) AND expires_at > ?
+    ORDER BY shard, key LIMIT ?`;
+  const rows = inPortions(
+    PORTION,
+    (last) => database.all(sql, last?.["shard"] ?? -1, last?.["key"] ?? "", now, PORTION),
+  );
+  for (const row of rows) {
     yield {
       type: "answer",
       key: String(row["key"]),
@@ -124,7 +137,12 @@ function* readAnswers(database: SqliteDatabase, now: number): Generator<StoreRec
 
 /** Events of the queue; of those that can't be read, the dead letters. */
 function* readEvents(database: SqliteDatabase): Generator<StoreRecord> {
-  for (const row of database.iterate("SELECT * FROM event ORDER BY seq")) {
+  const sql = "SELECT * FROM event WHERE seq > ? ORDER BY seq LIMIT ?";
+  const rows = inPortions(
+    PORTION,
+    (last) => database.all(sql, last?.["seq"] ?? -1, PORTION),
+  );
+  for (const row of rows) {
     const { id, namespace, discriminator, text, received_at: receivedAt, size } = row;
     const facts = { id, namespace, discriminator, text, receivedAt };
     const known = { ...facts, ...(size !== null && { size }) };

@@ -2,7 +2,16 @@
 import { partTexts } from "../../../../src/base/part_text.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -11,6 +20,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/schema.ts";
+import { openSource } from "../../../../src/store/open_dump.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { type ActorChange, VersionTooOld } from "../../../../src/store/port.ts";
 import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
@@ -142,6 +152,36 @@ test("a page of a union leaves no statement open: the log is emptied into the da
   // 30 MB were written; the log is emptied every 4 MB.
   expect(statSync(join(folder, "sluice.db-wal")).size).toBeLessThan(12 << 20);
   await store.close();
+});
+
+test("a damaged page ends a copy and a list with an error: what they lack would look as if it had never been", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const nodes = Array.from({ length: 100 }, (_, i) => ({ key: `n:${i}`, text: "x".repeat(500) }));
+  for (let i = 0; i < 100; i++) {
+    const id = `wf/a/w${i}`;
+    const index = entryOf(id, { createdAt: i, labels: { long: "l".repeat(500) } });
+    const actors = [changeOf(id, { create: true, put: nodes, index })];
+    await store.shards.commit(commitOf(1, epoch, { actors }));
+  }
+  await store.close();
+  const file = openSync(join(folder, "sluice.db"), "r+");
+  const page = 4_096;
+  // Of each table the rows in the middle, and none of those that are read when it is opened.
+  for (let at = 60; at < statSync(join(folder, "sluice.db")).size / page; at += 7) {
+    writeSync(file, Buffer.alloc(page, 0xff), 0, page, at * page);
+  }
+  closeSync(file);
+  const source = await openSource(`sqlite:${folder}`);
+  const { message } = await problemOf((async () => {
+    for await (const _ of source.read());
+  })());
+  expect(message).toBe("The store cannot be used: database disk image is malformed");
+  await source.close();
+  const damaged = await open();
+  const list = await problemOf(damaged.query.list({ kind: "wf", limit: 0 }));
+  expect(list.code).toBe(ProblemCode.Unavailable);
+  await damaged.close();
 });
 
 test("the spec that workflows have in common is stored once, until the last of them is gone", async () => {
