@@ -21,28 +21,31 @@ export function watchFile<T>(
   now: () => number,
   log: Logger,
 ): WatchedFile<T> {
-  const read = (): T => {
-    try {
-      return parse(readFileSync(path, "utf8"));
-    } catch (error) {
-      throw new Error(`${path}: ${errorText(error)}`, { cause: error });
-    }
-  };
   const stampOf = (): string => {
     const { mtimeMs, size, ino } = statSync(path);
     return `${mtimeMs} ${size} ${ino}`;
   };
+  let stamp = "";
+  const read = (): T => {
+    try {
+      // In this order: what changes in between is read the next time.
+      const next = stampOf();
+      const text = readFileSync(path, "utf8");
+      // Text that can't be parsed is not read again; a file that can't be read is tried again.
+      stamp = next;
+      return parse(text);
+    } catch (error) {
+      throw new Error(`${path}: ${errorText(error)}`, { cause: error });
+    }
+  };
   let value = read();
-  let stamp = stampOf();
   let lookAt = now() + LOOK_EVERY_MS;
   return {
     current() {
       if (now() < lookAt) return value;
       lookAt = now() + LOOK_EVERY_MS;
       try {
-        const next = stampOf();
-        if (next === stamp) return value;
-        stamp = next;
+        if (stampOf() === stamp) return value;
         value = read();
         log.info({ path }, "file read again");
       } catch (error) {
