@@ -52,7 +52,8 @@ export async function* reopened<T>(
       }
       if (!isEndless) return;
     } catch (error) {
-      const isTrouble = error instanceof ClientError && (error.status === 0 || error.status >= 500);
+      const isTrouble = error instanceof ClientError &&
+        (error.status === 0 || error.status === 429 || error.status >= 500);
       if (!isTrouble) throw error;
       say(`${error.message}; trying again`);
     }

@@ -27,6 +27,7 @@ test("followed logs go on where a broken stream ended, whatever the order of the
         new ClientError("The answer broke off", 0),
       ],
       [new ClientError("Cannot reach it", 0)],
+      [new ClientError("Too many requests", 429)],
       [[line("b", "1"), line("a", "1"), line("a", "1"), line("a", "2"), line("b", "2")]],
     ]),
   ).toEqual(["a: 1", "b: 1", "a: 1", "a: 2", "b: 2"]);

@@ -3,6 +3,9 @@ import type { LogLine } from "./answer.ts";
 import type { Client, Input } from "./client.ts";
 import { ClientError } from "./transport.ts";
 
+/** HTTP status of a request that is one too many at the moment. */
+const TOO_MANY = 429;
+
 /**
  * The lines of a log until its workflow has ended.
  * @throws {ClientError} also with status 0 when the stream ends earlier: a server that is stopped ends its streams
@@ -28,7 +31,9 @@ async function hasEnded(
     });
     return typeof status?.finishedAt === "string";
   } catch (error) {
-    if (error instanceof ClientError && error.status >= 400 && error.status < 500) return true;
+    const isRefused = error instanceof ClientError && error.status >= 400 && error.status < 500;
+    // Who asks too often may look later.
+    if (isRefused && error.status !== TOO_MANY) return true;
     throw error;
   }
 }
