@@ -108,7 +108,11 @@ async function partition(run: ChaosRun, perSecond: number): Promise<Outcome> {
     if (kind === "reset") gate.cut();
     await wait(500);
     const askedAt = performance.now();
-    const answer = await call(arena.server(index).url, "GET", "/api/v1/workflows/default?listOptions.limit=1")
+    const answer = await call(
+      arena.server(index).url,
+      "GET",
+      "/api/v1/workflows/default?listOptions.limit=1",
+    )
       .catch(() => undefined);
     slowest = Math.max(slowest, performance.now() - askedAt);
     await wait(lengthMs - 500);
