@@ -68,6 +68,14 @@ test("what can't be done ends the task in phase Error, and its deadline in Faile
   expect(await run({ source }, { deadline: clock.now() - 1 })).toEqual(LATE);
 });
 
+test("nothing is done for a task whose deadline has passed, and nothing reported after its end", async () => {
+  const reports = collectReports();
+  const task = taskSpec("late", { data: { source } }, { deadline: clock.now() - 1 });
+  await executor.start(task, reports.report);
+  await run({ source });
+  expect(reports.facts).toEqual([{ type: "task-ended", task: task.id, outcome: LATE }]);
+});
+
 test("other templates are refused, and a cancelled task reports nothing more", async () => {
   expect(executor.refuses(taskSpec("x", { suspend: {} }))).toMatch(/data templates only/);
   const reports = collectReports();

@@ -50,6 +50,7 @@ export abstract class ReplicaExecutor implements Executor {
     };
     const fail = (message: string) => stop({ phase: "Failed", message });
     if (deadline !== undefined) cancelDeadline = runAt(this.clock, deadline, () => stop(LATE));
+    if (controller.signal.aborted) return;
     this.run(task, { signal: controller.signal, fail }, report).then(
       end,
       (error) => end({ phase: "Error", message: errorText(error) }),
