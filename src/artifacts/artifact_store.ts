@@ -5,6 +5,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { defined } from "../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { findInside, openInside, removeInside, writeInside } from "../platform/files/inside.ts";
 import { type Place, placeText, trustedPlace } from "../platform/files/place.ts";
@@ -327,7 +328,8 @@ async function naming<Result>(
     const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
     throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
       cause: error,
-      ...(error instanceof Problem && { status: error.status }),
+      ...(error instanceof Problem &&
+        { status: error.status, ...defined({ retryAfterSeconds: error.retryAfterSeconds }) }),
     });
   }
 }

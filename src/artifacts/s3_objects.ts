@@ -2,7 +2,8 @@
 import type { Readable } from "node:stream";
 import { webStream } from "../platform/web_stream.ts";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
-import { invalid } from "../base/problem.ts";
+import { errorText } from "../base/error_text.ts";
+import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
@@ -86,7 +87,11 @@ export class S3Objects implements ObjectStore {
   }
 
   async *list(prefix: string): AsyncGenerator<string> {
-    for await (const object of this.#client.listObjects({ prefix })) yield object.key;
+    try {
+      for await (const object of this.#client.listObjects({ prefix })) yield object.key;
+    } catch (error) {
+      throw troubleOf(error);
+    }
   }
 
   async remove(key: string): Promise<void> {
@@ -94,7 +99,7 @@ export class S3Objects implements ObjectStore {
     try {
       await this.#client.deleteObject(key);
     } catch (error) {
-      if (!isMissing(error)) throw error;
+      if (!isMissing(error)) throw troubleOf(error);
     }
   }
 }
@@ -104,6 +109,19 @@ function checkKey(key: string): void {
   if (key === "" || key.split("/").some((part) => part === "." || part === "..")) {
     throw invalid(`Artifact key "${key}" is not a path below its bucket`);
   }
+}
+
+/** An error as callers see it: the server is Unavailable when it cannot be reached, or cannot answer now. */
+function troubleOf(error: unknown): unknown {
+  const passes = error instanceof S3Errors.ServerError
+    ? error.statusCode >= 500 || error.statusCode === 429
+    // From `fetch`: there was no answer.
+    : error instanceof TypeError;
+  if (!passes) return error;
+  return new Problem(ProblemCode.Unavailable, errorText(error), {
+    retryAfterSeconds: 1,
+    cause: error,
+  });
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,5 +1,5 @@
 /** Puts together the host of the actors: workflows, and the locks that they share. */
-import { namespaceOf, parseWorkflowActorId } from "../actors/actor_ids.ts";
+import { parseWorkflowActorId } from "../actors/actor_ids.ts";
 import { Host } from "../actors/host.ts";
 import type { HostDeps } from "../actors/host_parts.ts";
 import { locksKind } from "../actors/locks_actor.ts";
@@ -9,13 +9,11 @@ import { createWorkflowKind } from "../actors/workflow/actor.ts";
 import { SpanRecovery } from "../actors/workflow/span_recovery.ts";
 import type { Archive } from "../archive/port.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
-import { defined } from "../base/defined.ts";
-import { Problem } from "../base/problem.ts";
 import type { Executor } from "../executors/port.ts";
 import { systemIds } from "../platform/ids.ts";
-import type { Logger } from "../platform/log.ts";
 import type { Traces } from "../platform/traces/span.ts";
 import type { DeletedOwners } from "../service/deleted_owners.ts";
+import { artifactCollector } from "./artifact_collector.ts";
 import { namingOf, type ServerContext } from "./context.ts";
 import type { Storage } from "./storage.ts";
 
@@ -86,24 +84,4 @@ export function createHost(
 function sampledTrace(traces: Traces, actor: string): string | undefined {
   const noted = traces.find(actor);
   return noted?.isSampled === true ? noted.traceId : undefined;
-}
-
-/** Removes artifacts that nobody needs any more. Rejects while their store cannot be reached. */
-function artifactCollector(
-  artifacts: ArtifactStore,
-  log: Logger,
-): NonNullable<HostDeps["collectArtifacts"]> {
-  return async (actor, { artifacts: unwanted, repositoryRef, formerKeys }) => {
-    const namespace = namespaceOf(actor);
-    const scope = { namespace, ...defined({ repositoryRef, formerKeys }) };
-    for (const artifact of unwanted) {
-      try {
-        await artifacts.remove(artifact, scope);
-      } catch (cause) {
-        // A store that cannot be reached now is tried again. What cannot be removed at all stays, and the log says so.
-        if (cause instanceof Problem && cause.status === 503) throw cause;
-        log.warn({ actor, artifact: artifact.name, err: cause }, "artifact could not be removed");
-      }
-    }
-  };
 }
