@@ -12,6 +12,13 @@ const PROCESSORS = availableParallelism();
 const SERVERS = Math.min(3, PROCESSORS + 1);
 /** Needs Helm, not Redis. */
 const CHART = "test/contract/helm/**/*.test.ts";
+/** The same on both runtimes: what could differ lies below, and has tests of its own. */
+const USE_CASES = "test/contract/service/**/*.test.ts";
+const CONTRACT = {
+  globalSetup: ["test/support/global_setup.ts"],
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+};
 const SEEDED = { setupFiles: ["test/support/property_seed.ts"] };
 
 let groups = 0;
@@ -59,12 +66,12 @@ export default defineConfig({
       }),
       ...projects("contract", SERVERS, {
         ...SEEDED,
+        ...CONTRACT,
         include: ["test/contract/**/*.test.ts"],
-        exclude: [CHART],
-        globalSetup: ["test/support/global_setup.ts"],
-        testTimeout: 60_000,
-        hookTimeout: 120_000,
+        exclude: [CHART, USE_CASES],
       }),
+      // Node leaves them out.
+      project("use-cases", SERVERS, { ...SEEDED, ...CONTRACT, include: [USE_CASES] }),
       // Pure computing on a simulated clock; it starts as many processes as it can use.
       project("simulation", PROCESSORS, {
         include: ["test/simulation/**/*.test.ts"],

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- a program for the terminal
 /**
- * `deno task test [vitest filters…]`: runs every vitest project on Deno, then the fast ones on Node ≥ 24 (fetched as an
- * npm package if PATH has none), and ends with the line `N passed, N failed[, N skipped]`.
+ * `deno task test [vitest filters…]`: runs every vitest project on Deno, then on Node ≥ 24 (fetched as an npm package if PATH
+ * has none) the units and the contracts of what touches the runtime, and ends with the line `N passed, N failed[, N skipped]`.
  *
  * `--runtime deno|node` limits the run to one runtime; all other options go to vitest. `--project contract` also runs
  * `contract-alone`, the files of the same kind that measure time.

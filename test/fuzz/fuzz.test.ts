@@ -9,7 +9,7 @@ import { fuzz, judge } from "./fuzz.ts";
 import { KIND_NAMES, loadKind } from "./kinds.ts";
 import { TargetProcess } from "./target_process.ts";
 
-const INPUTS = Number(process.env["SLUICE_FUZZ_INPUTS"] ?? 2_000);
+const INPUTS = Number(process.env["SLUICE_FUZZ_INPUTS"] ?? 1_000);
 const SEED = Number(process.env["SLUICE_FUZZ_SEED"] ?? 14);
 
 describe.concurrent.each(KIND_NAMES)("%s", (name) => {
