@@ -10,11 +10,15 @@ import { isJsonObject } from "../base/json.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openHttp } from "../platform/http_request.ts";
+import { openHttp, sendHttp } from "../platform/http_request.ts";
 import type { StoredObject } from "./object_store.ts";
 
 /** Longest wait for the beginning of an answer. */
 const ANSWER_TIMEOUT_MS = 60_000;
+/** Longest time in which a server takes nothing of an upload, or does not answer it: that of Node's `fetch`; Deno's has none. */
+const UPLOAD_TIMEOUT_MS = 300_000;
+/** Most bytes of the answer to a request for a token. */
+const MAX_TOKEN_BYTES = 1024 * 1024;
 
 /** Gives the value of a `{name, key}` reference to a Secret. */
 export type ReadSecret = (reference: Json | undefined) => Promise<string | undefined>;
@@ -49,15 +53,20 @@ export async function download(
 }
 
 /** Opens a URL; rejects when the head of the answer does not come in time. */
-async function openInTime(
+function openInTime(
   url: URL,
   headers: Iterable<[string, string]> | undefined,
 ): Promise<IncomingMessage> {
+  return inTime(url, (signal) => openHttp(url, headers ?? [], signal));
+}
+
+/** Asks a server, and ends that when it takes too long. */
+async function inTime<T>(url: URL, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = new Error(`${url.origin} did not answer within ${ANSWER_TIMEOUT_MS / 1000} s`);
   const cancel = systemClock.after(ANSWER_TIMEOUT_MS, () => stop.abort(late));
   try {
-    return await openHttp(url, headers ?? [], stop.signal);
+    return await ask(stop.signal);
   } finally {
     cancel();
   }
@@ -70,15 +79,47 @@ export async function writeUrl(
   secret: ReadSecret,
 ): Promise<void> {
   const url = urlOf(location);
-  const init = {
-    method: "PUT",
-    headers: await headersOf(location, secret),
-    body: webStream(body) as BodyInit,
-    duplex: "half",
+  const headers = await headersOf(location, secret);
+  const stop = new AbortController();
+  const late = `${url.origin} did not take the upload within ${UPLOAD_TIMEOUT_MS / 1000} s`;
+  let cancel = () => {};
+  let isOver = false;
+  const wait = () => {
+    cancel();
+    if (isOver) return;
+    cancel = systemClock.after(UPLOAD_TIMEOUT_MS, () => stop.abort(new Error(late)));
   };
-  const response = await fetch(url, init);
-  await response.body?.cancel();
-  if (!response.ok) throw refused("PUT", url, response.status);
+  // The time that the source takes is not the server's.
+  const watched = watchedPieces(body, wait, () => cancel());
+  const init = { method: "PUT", headers, body: webStream(watched) as BodyInit, duplex: "half" };
+  wait();
+  try {
+    const response = await fetch(url, { ...init, signal: stop.signal });
+    await response.body?.cancel();
+    if (!response.ok) throw refused("PUT", url, response.status);
+  } catch (error) {
+    body.destroy();
+    throw error;
+  } finally {
+    // A server may answer before it has taken all.
+    isOver = true;
+    cancel();
+  }
+}
+
+/** The same pieces; says when the reader has one, and when it asks for the next. */
+async function* watchedPieces(
+  body: Readable,
+  given: () => void,
+  asked: () => void,
+): AsyncGenerator<Uint8Array> {
+  asked();
+  for await (const piece of body) {
+    given();
+    yield piece as Uint8Array;
+    asked();
+  }
+  given();
 }
 
 function urlOf(location: JsonObject): URL {
@@ -133,12 +174,22 @@ async function fetchToken(oauth: JsonObject, secret: ReadSecret): Promise<string
   for (const item of Array.isArray(oauth["endpointParams"]) ? oauth["endpointParams"] : []) {
     if (isJsonObject(item)) form.append(String(item["key"]), String(item["value"] ?? ""));
   }
-  const response = await fetch(url, { method: "POST", body: form });
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw refused("POST", new URL(url), response.status);
-  }
-  const answer = await response.json() as { access_token?: unknown };
+  return await askForToken(new URL(url), form);
+}
+
+async function askForToken(url: URL, form: URLSearchParams): Promise<string> {
+  const { status, body } = await inTime(url, (signal) =>
+    sendHttp({
+      method: "POST",
+      url,
+      headers: [["Content-Type", "application/x-www-form-urlencoded;charset=UTF-8"]],
+      body: Buffer.from(form.toString()),
+      insecureSkipVerify: false,
+      maxBytes: MAX_TOKEN_BYTES,
+      signal,
+    }));
+  if (status < 200 || status >= 300) throw refused("POST", url, status);
+  const answer = JSON.parse(body) as { access_token?: unknown };
   if (typeof answer.access_token !== "string") throw invalid("Token answer has no access_token");
   return answer.access_token;
 }

@@ -161,6 +161,12 @@ async function isTarGz(path: string): Promise<boolean> {
   }
   const source = readFileStream(path);
   const gunzip = source.pipe(createGunzip());
+  let unreadable: Error | undefined;
+  // `pipe` passes on no error: whoever reads the second stream would wait for ever.
+  source.once("error", (error) => {
+    unreadable = error;
+    gunzip.destroy(error);
+  });
   const parts: Buffer[] = [];
   try {
     for await (const chunk of gunzip) {
@@ -168,6 +174,8 @@ async function isTarGz(path: string): Promise<boolean> {
       if (parts.reduce((sum, part) => sum + part.length, 0) >= 512) break;
     }
   } catch {
+    // What can't be read is not known to be no archive.
+    if (unreadable !== undefined) throw unreadable;
     return false;
   } finally {
     source.destroy();
