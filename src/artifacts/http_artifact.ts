@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { webStream } from "../platform/web_stream.ts";
 import { toSentHeader } from "../base/header_text.ts";
 import { isJsonObject } from "../base/json.ts";
+import { parseOrUndefined } from "../base/json_text.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -189,9 +190,12 @@ async function askForToken(url: URL, form: URLSearchParams): Promise<string> {
       signal,
     }));
   if (status < 200 || status >= 300) throw refused("POST", url, status);
-  const answer = JSON.parse(body) as { access_token?: unknown };
-  if (typeof answer.access_token !== "string") throw invalid("Token answer has no access_token");
-  return answer.access_token;
+  const answer = parseOrUndefined(body);
+  const token = isJsonObject(answer) ? answer["access_token"] : undefined;
+  if (typeof token !== "string") {
+    throw invalid(`The token answer of ${url.origin} has no access_token`);
+  }
+  return token;
 }
 
 function refused(method: string, url: URL, status: number): Problem {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Budget } from "./budget.ts";
-import { placeFile } from "./pack.ts";
+import { Budget } from "../../../src/artifacts/budget.ts";
+import { placeFile } from "../../../src/artifacts/pack.ts";
 
 // No disk fails on request.
-vi.mock("./file_stream.ts", async (original) => ({
-  ...await original<typeof import("./file_stream.ts")>(),
+vi.mock("../../../src/artifacts/file_stream.ts", async (original) => ({
+  ...await original<typeof import("../../../src/artifacts/file_stream.ts")>(),
   readFileStream: () =>
     new Readable({
       read() {
