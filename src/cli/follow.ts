@@ -25,14 +25,36 @@ async function follow(
     "listOptions.fieldSelector": `metadata.name=${name}`,
     "listOptions.resourceVersion": "0",
   };
-  const open = () =>
-    context.client.stream("WorkflowService_WatchWorkflows", { params: { namespace }, query });
+  const { client } = context;
+  const gone = () => new Error(`workflow ${name} was deleted`);
+  let isKnown = false;
+  async function* open() {
+    // A watch of what was deleted meanwhile would wait until somebody creates it again.
+    if (isKnown && !await exists(client, namespace, name)) throw gone();
+    yield* client.stream("WorkflowService_WatchWorkflows", { params: { namespace }, query });
+  }
   for await (const { type, object: workflow } of reopened(open, true)) {
     if (type === "DELETED") break;
+    isKnown = true;
     show(workflow);
     if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) return workflow;
   }
-  throw new Error(`workflow ${name} was deleted`);
+  throw gone();
+}
+
+async function exists(
+  client: Context["client"],
+  namespace: string,
+  name: string,
+): Promise<boolean> {
+  const request = { params: { namespace, name }, query: { fields: "metadata.name" } };
+  try {
+    await client.call("WorkflowService_GetWorkflow", request);
+    return true;
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return false;
+    throw error;
+  }
 }
 
 /**
