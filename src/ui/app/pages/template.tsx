@@ -9,6 +9,7 @@ import { useRights } from "../data/rights.ts";
 import { addressOf } from "../data/root.ts";
 import { navigate } from "../data/router.ts";
 import { session } from "../data/session.ts";
+import { readTemplate, type TemplatePlace } from "../data/templates.ts";
 import { useStore } from "../data/use_store.ts";
 import { may, maySubmit } from "../model/rights.ts";
 import { descriptionOf } from "../model/stored.ts";
@@ -22,12 +23,6 @@ import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 
 const EVERY_MS = 10_000;
-
-interface Ref {
-  /** "": of the whole cluster. */
-  namespace: string;
-  name: string;
-}
 
 export function TemplatePage({ params }: PageProps): JSX.Element {
   const { namespace = "", name = "" } = params;
@@ -64,22 +59,7 @@ export function TemplatePage({ params }: PageProps): JSX.Element {
   );
 }
 
-function readTemplate(
-  { namespace, name }: Ref,
-  signal: AbortSignal,
-): Promise<WorkflowTemplate> {
-  return namespace === ""
-    ? api.call("ClusterWorkflowTemplateService_GetClusterWorkflowTemplate", {
-      params: { name },
-      signal,
-    })
-    : api.call("WorkflowTemplateService_GetWorkflowTemplate", {
-      params: { namespace, name },
-      signal,
-    });
-}
-
-async function removeTemplate({ namespace, name }: Ref): Promise<void> {
+async function removeTemplate({ namespace, name }: TemplatePlace): Promise<void> {
   const { templates } = TEXTS;
   try {
     if (namespace === "") {
@@ -100,7 +80,7 @@ async function removeTemplate({ namespace, name }: Ref): Promise<void> {
 
 /** One that cannot be read can still be deleted. */
 function Actions(
-  { template, isReadable }: { template: Ref; isReadable: boolean },
+  { template, isReadable }: { template: TemplatePlace; isReadable: boolean },
 ): JSX.Element {
   const { templates } = TEXTS;
   const { namespace, name } = template;
@@ -200,7 +180,9 @@ function Parameters({ template: { spec } }: { template: WorkflowTemplate }): JSX
   );
 }
 
-function LastRuns({ template: { namespace, name } }: { template: Ref }): JSX.Element | null {
+function LastRuns(
+  { template: { namespace, name } }: { template: TemplatePlace },
+): JSX.Element | null {
   const prefix = useStore(session, (context) => context.labelPrefix);
   const label = namespace === ""
     ? `${prefix}cluster-workflow-template=${name}`

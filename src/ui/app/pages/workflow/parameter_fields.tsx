@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Parameter, Workflow } from "../../../../spec/manifest.ts";
-import { api } from "../../data/api.ts";
+import { readTemplate } from "../../data/templates.ts";
 import { Loading } from "../../parts/basics.tsx";
 import { ValueField } from "../../parts/value_field.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -33,21 +33,12 @@ function useDescribed({ metadata, spec }: Workflow): readonly Parameter[] | unde
     const stop = new AbortController();
     const { signal } = stop;
     const read = async () => {
-      const template = await (clusterScope
-        ? api.call("ClusterWorkflowTemplateService_GetClusterWorkflowTemplate", {
-          params: { name },
-          signal,
-        })
-        : api.call("WorkflowTemplateService_GetWorkflowTemplate", {
-          params: { namespace, name },
-          signal,
-        }));
+      const place = { namespace: clusterScope ? "" : namespace, name };
+      const template = await readTemplate(place, signal);
       setFound(template.spec.arguments?.parameters ?? []);
     };
     // Whoever may not read it, or comes when it is deleted, fills in plain fields.
-    read().catch(() =>
-      !signal.aborted && setFound([])
-    );
+    read().catch(() => !signal.aborted && setFound([]));
     return () => stop.abort();
   }, [namespace, name, clusterScope]);
   return found;
