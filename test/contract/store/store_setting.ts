@@ -1,4 +1,5 @@
 /** What the store contract needs of an adapter, and the small builders that its tests share. */
+import { partTexts } from "../../../src/base/part_text.ts";
 import type {
   ActorChange,
   Change,
@@ -74,6 +75,18 @@ export async function acquired(store: Store, shard: number, replica = "r1"): Pro
   const lease = await store.membership.acquire(shard, replica, 60_000);
   if (lease === undefined) throw new Error(`Shard ${shard} is not free`);
   return lease.epoch;
+}
+
+/** A commit that writes one actor of shard 1, whose only part `h` is the text. */
+export function putting(epoch: number, text: string): ReturnType<typeof commitOf> {
+  return commitOf(1, epoch, {
+    actors: [changeOf("wf/a/one", { put: partTexts({ h: text }), index: entryOf("wf/a/one") })],
+  });
+}
+
+/** The parts of that actor; undefined when it is not stored. */
+export async function partsOf(store: Store): Promise<Record<string, string> | undefined> {
+  return (await store.shards.loadActor(1, "wf/a/one"))?.parts;
 }
 
 /** Reads a watch until it has shown `count` changes, then ends it. */

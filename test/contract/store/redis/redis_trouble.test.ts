@@ -1,5 +1,4 @@
 /** What the Redis adapter does when Redis, or the network to it, is in trouble. */
-import { partTexts } from "../../../../src/base/part_text.ts";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,13 +15,12 @@ import { openTcpGate } from "../../../support/tcp_gate.ts";
 import { until } from "../../../support/until.ts";
 import {
   acquired,
-  changeOf,
   collect,
-  commitOf,
-  entryOf,
   failureOf,
   LONG_MS,
   never,
+  partsOf,
+  putting,
 } from "../store_setting.ts";
 
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -41,13 +39,6 @@ async function open(url: string, timeoutMs = 2_000): Promise<Store> {
   cleanUp.push(() => store.close());
   return store;
 }
-
-const putting = (epoch: number, text: string) =>
-  commitOf(1, epoch, {
-    actors: [changeOf("wf/a/one", { put: partTexts({ h: text }), index: entryOf("wf/a/one") })],
-  });
-
-const partsOf = async (store: Store) => (await store.shards.loadActor(1, "wf/a/one"))?.parts;
 
 async function expectUnavailable(call: Promise<unknown>, text: RegExp): Promise<void> {
   const failure = await failureOf(call);

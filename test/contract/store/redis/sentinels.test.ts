@@ -1,13 +1,12 @@
 /** Sentinels: who is the master, also when one of them, or a whole machine, says nothing any more. */
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
-import { partTexts } from "../../../../src/base/part_text.ts";
 import type { Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
 import { ask, type RedisSentinels, startRedisSentinels } from "../../../support/redis_cluster.ts";
 import type { RedisServer } from "../../../support/redis_server.ts";
 import { until } from "../../../support/until.ts";
-import { acquired, changeOf, collect, commitOf, entryOf } from "../store_setting.ts";
+import { acquired, collect, partsOf, putting } from "../store_setting.ts";
 
 const cleanUp: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -25,13 +24,6 @@ async function open(url: string): Promise<Store> {
   cleanUp.push(() => store.close());
   return store;
 }
-
-const putting = (epoch: number, text: string) =>
-  commitOf(1, epoch, {
-    actors: [changeOf("wf/a/one", { put: partTexts({ h: text }), index: entryOf("wf/a/one") })],
-  });
-
-const partsOf = async (store: Store) => (await store.shards.loadActor(1, "wf/a/one"))?.parts;
 
 /** A paused process is silent, as a machine without power is. */
 function pause(server: RedisServer): void {
