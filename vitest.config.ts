@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { ALONE } from "./test/support/alone.ts";
+import { ALONE, WAITING } from "./test/support/alone.ts";
 import { LongestFirst } from "./test/support/longest_first.ts";
 
 type Settings = NonNullable<TestProjectInlineConfiguration["test"]>;
@@ -28,12 +28,19 @@ function project(name: string, maxWorkers: number, settings: Settings) {
   return { test: { ...settings, name, maxWorkers, sequence: { groupOrder: ++groups } } };
 }
 
-/** The same, but files that measure time run afterwards, one at a time, as the project `NAME-alone`. */
+/**
+ * The same, but files that measure time run afterwards, as two more projects: those that mostly wait beside each other as
+ * `NAME-waiting`, the others one at a time as `NAME-alone`.
+ */
 function projects(name: keyof typeof ALONE, maxWorkers: number, settings: Settings) {
   const { exclude = [] } = settings;
   const alone = [...ALONE[name]];
+  const waiting = name === "contract" || name === "e2e" ? [...WAITING[name]] : [];
   return [
-    project(name, maxWorkers, { ...settings, exclude: [...exclude, ...alone] }),
+    project(name, maxWorkers, { ...settings, exclude: [...exclude, ...alone, ...waiting] }),
+    ...(waiting.length === 0
+      ? []
+      : [project(`${name}-waiting`, maxWorkers, { ...settings, include: waiting })]),
     project(`${name}-alone`, 1, { ...settings, include: alone }),
   ];
 }

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ALONE } from "../test/support/alone.ts";
+import { ALONE, WAITING } from "../test/support/alone.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** How a test takes the time that something took. */
@@ -15,7 +15,7 @@ const testFiles = ["src", "test", "tools"].flatMap((folder) =>
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => `${folder}/${name}`)
 );
-const alone: readonly string[] = Object.values(ALONE).flat();
+const alone: readonly string[] = [ALONE, WAITING].flatMap((lists) => Object.values(lists).flat());
 
 test("every file that runs alone is there", () => {
   expect(alone.filter((file) => !testFiles.includes(file))).toEqual([]);

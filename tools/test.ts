@@ -4,7 +4,7 @@
  * has none) the units and the contracts of what touches the runtime, and ends with the line `N passed, N failed[, N skipped]`.
  *
  * `--runtime deno|node` limits the run to one runtime; all other options go to vitest. `--project contract` also runs
- * `contract-alone`, the files of the same kind that measure time.
+ * `contract-waiting` and `contract-alone`, the files of the same kind that measure time.
  *
  * A whole run gives a few files that failed a second run, by themselves. What passes then counts as passed, and is printed as
  * `UNSTEADY`: a defect that shows only at times, or a test that depends on what runs beside it. Both are bugs.
@@ -144,7 +144,7 @@ export function nodeCommand(): { command: string; args: string[] } {
     : { command: "npx", args: ["-y", NODE_PACKAGE] };
 }
 
-/** The same options, but each `--project NAME` is also that of `NAME-alone`. */
+/** The same options, but each `--project NAME` is also that of `NAME-waiting` and `NAME-alone`. */
 export function withAlone(options: readonly string[]): string[] {
   return options.map((option, at) =>
     option.startsWith("--project=") || options[at - 1] === "--project"

@@ -31,26 +31,17 @@ export const ALONE = {
   ],
   contract: [
     "test/contract/archive/argo_archive.test.ts",
-    "test/contract/auth/cluster_reviews.test.ts",
     "test/contract/http/request_bodies.test.ts",
-    "test/contract/kubernetes/cluster_faults.test.ts",
     "test/contract/store/large_retry.test.ts",
-    "test/contract/store/redis/redis_trouble.test.ts",
-    "test/contract/store/redis/replica_wait.test.ts",
-    "test/contract/store/redis/sentinels.test.ts",
     "test/contract/store/store.test.ts",
   ],
   e2e: [
-    "test/chaos/chaos.test.ts",
-    "test/e2e/cron.test.ts",
-    "test/e2e/events.test.ts",
     "test/e2e/growing.test.ts",
     "test/e2e/hera.test.ts",
     "test/e2e/http_slots.test.ts",
     "test/e2e/image.test.ts",
     "test/e2e/jsr.test.ts",
     "test/e2e/linearizability.test.ts",
-    "test/e2e/metrics.test.ts",
     "test/e2e/processes.test.ts",
     "test/e2e/publish_oci.test.ts",
     "test/e2e/schemathesis.test.ts",
@@ -58,6 +49,26 @@ export const ALONE = {
     "test/e2e/ui/speed.test.ts",
     "test/e2e/ui/times.test.ts",
     "test/e2e/watchers.test.ts",
+  ],
+} as const satisfies Record<string, readonly string[]>;
+
+/**
+ * Those that measure the clock as well, but leave the processors idle for more than half of their time. They run beside each
+ * other, not beside the rest.
+ */
+export const WAITING = {
+  contract: [
+    "test/contract/auth/cluster_reviews.test.ts",
+    "test/contract/kubernetes/cluster_faults.test.ts",
+    "test/contract/store/redis/redis_trouble.test.ts",
+    "test/contract/store/redis/replica_wait.test.ts",
+    "test/contract/store/redis/sentinels.test.ts",
+  ],
+  e2e: [
+    "test/chaos/chaos.test.ts",
+    "test/e2e/cron.test.ts",
+    "test/e2e/events.test.ts",
+    "test/e2e/metrics.test.ts",
     "test/e2e/webhooks.test.ts",
   ],
 } as const satisfies Record<string, readonly string[]>;

@@ -3,6 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** What takes longer than 20 s beside others, the longest first. Vitest would judge by the size of a file. */
 const LONG = [
+  "test/chaos/chaos.test.ts",
   "test/contract/executors/executor.test.ts",
   "test/e2e/cli.test.ts",
   "test/chaos/ledger.test.ts",
@@ -22,6 +23,8 @@ const LONG = [
   "test/contract/store/copy.test.ts",
   "test/contract/store/unreadable_events.test.ts",
   "test/contract/store/writes_refused.test.ts",
+  "test/contract/kubernetes/cluster_faults.test.ts",
+  "test/contract/store/redis/sentinels.test.ts",
 ];
 
 function rank({ moduleId }: TestSpecification): number {
