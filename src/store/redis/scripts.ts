@@ -22,6 +22,11 @@ import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
 
 /** A shard that has so few actors again is small: below the 128 members that Redis keeps in its compact form. */
 const SMALL_AGAIN = 96;
+/**
+ * A change with so many keys and texts is written some at a time, and goes into the feed as one text, which takes Redis several
+ * times as long. Lua can't pass on more than 8,000 values at once.
+ */
+const MANY = 6_000;
 
 /** Lua: `now()` in milliseconds. */
 const NOW = `
@@ -393,7 +398,7 @@ end
 -- Whether a reader of the feed may ask for the earlier texts of the parts, and won't find them in earlier changes.
 local function needs_texts(actor, version)
   if actor.silent then return false end
-  if layout == '1' or actor.last - actor.put >= 1000 then return true end
+  if layout == '1' or actor.last - actor.put >= ${MANY} then return true end
   if not version then return false end
   -- The change that created it is there, and will be for a while.
   if actor.age ~= '' and tonumber(actor.age) < length / 2 then return false end
@@ -426,7 +431,7 @@ ${HOLD}
 local function announce(version, actor, type, before, old)
   if actor.silent then return end
   local index, from, to = actor.index, actor.put, actor.last
-  if before and (layout == '1' or type == 'D' or to - from >= 1000) then
+  if before and (layout == '1' or type == 'D' or to - from + #before >= ${MANY}) then
     return rare().announce_whole(version, actor, type, before, old)
   end
   local feed, id, size = base .. '${SHARD_KEY.feed}', actor.id, 3 + #actor.id
@@ -511,7 +516,7 @@ local function change_actor(actor, before, version)
     file_under(actor, old, before[1])
     from = from - 2
   end
-  if actor.last - from < 1000 then
+  if actor.last - from < ${MANY} then
     call('HSET', actor.key, '${ACTOR_FIELD.version}', version, unpack(arguments, from, actor.last))
   else
     call('HSET', actor.key, '${ACTOR_FIELD.version}', version)

@@ -142,3 +142,29 @@ test("a commit whose short texts together are long is written like any other", a
   await store.shards.commit(commitOf(0, epoch, { outboxDrop: ids.slice(1) }));
   expect((await store.shards.loadShard(0)).outbox).toEqual({ [ids[0] ?? ""]: "text" });
 });
+
+test.each([400, 1_400, 1_600, 2_900, 3_100])(
+  "a change of %i nodes tells what each was before",
+  async (count) => {
+    const epoch = await acquired(store, 0);
+    const id = "wf/a/one";
+    const nodes = (text: string) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`n:one-${at}`, `${text} ${at}`]));
+    const write = (by: Store, text: string) => {
+      const change = changeOf(id, { put: partTexts(nodes(text)), index: entryOf(id) });
+      return by.shards.commit(commitOf(0, epoch, { actors: [change] }));
+    };
+    const from = await store.query.version();
+    await write(store, "first");
+    // It does not remember who was created, so it asks for the earlier texts.
+    const other = await openRedisStore({ url: redis.url });
+    await write(other, "second");
+    await other.close();
+    expect((await store.shards.loadActor(0, id))?.parts).toEqual(nodes("second"));
+    const changes = await store.query.changes(from);
+    expect(changes).toMatchObject([
+      { put: nodes("first") },
+      { put: nodes("second"), before: nodes("first") },
+    ]);
+  },
+);
