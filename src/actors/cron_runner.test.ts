@@ -35,6 +35,7 @@ async function start(
   replica: string,
   fail: () => boolean = () => false,
   skips: () => boolean = () => false,
+  failsToReconcile: () => boolean = () => false,
 ): Promise<CronRunner> {
   await store.membership.heartbeat(replica, 10 * 3_600_000);
   const runner = new CronRunner({
@@ -52,6 +53,7 @@ async function start(
       await put(name, { lastScheduledTime }, namespace);
     },
     reconcile(_, name) {
+      if (failsToReconcile()) return Promise.reject(new Error("trouble"));
       reconciled.push(`${replica} ${name}`);
       return Promise.resolve();
     },
@@ -195,6 +197,76 @@ describe("CronRunner", () => {
       specs.clear();
     },
   );
+
+  test("who becomes its owner makes up for what came due while nobody could run it", async () => {
+    specs.set("c", { schedules: ["0 * * * *"], startingDeadlineSeconds: 600 });
+    const lastScheduledTime = new Date(Date.UTC(2030, 0, 1, 12)).toISOString();
+    await put("c", { lastScheduledTime });
+    // Whichever of the two owns it, the other one hears that it is gone a minute after the due time.
+    const names = ["a", "b"];
+    let isDown = false;
+    const list = store.membership.replicas.bind(store.membership);
+    store.membership.replicas = () => isDown ? Promise.reject(new Error("store is down")) : list();
+    for (const name of names) await start(name, () => isDown);
+    await pass(59 * 60_000);
+    isDown = true;
+    await pass(90_000);
+    isDown = false;
+    const [owner = ""] = reconciled.at(-1)?.split(" ") ?? [];
+    const at = names.indexOf(owner);
+    // Its membership outlives it for a moment.
+    const [gone] = runners.splice(at, 1);
+    await Promise.all([gone?.stop(), clock.advance(1)]);
+    await pass(4_000);
+    await store.membership.leave(owner);
+    await pass(4_000);
+    expect(ran).toEqual([`${names[1 - at]} c 13:00:00?`]);
+    specs.clear();
+  });
+
+  test.each([
+    ["within startingDeadlineSeconds", 600, ["a c 13:00:00?"]],
+    ["but not without", undefined, []],
+  ])("what is refused for minutes runs when that is over, %s", async (_, seconds, made) => {
+    specs.set("c", {
+      schedules: ["0 * * * *"],
+      ...(seconds !== undefined && { startingDeadlineSeconds: seconds }),
+    });
+    await put("c", { lastScheduledTime: new Date(Date.UTC(2030, 0, 1, 12)).toISOString() });
+    let isRefused = true;
+    await start("a", () => isRefused);
+    await pass(59.5 * 60_000 + 5 * 60_000);
+    expect(ran).toEqual([]);
+    isRefused = false;
+    await pass(30_000);
+    expect(ran).toEqual(made);
+    specs.clear();
+  });
+
+  test("its workflows are looked at when that was refused for minutes", async () => {
+    let isRefused = true;
+    await put("c");
+    await start("a", undefined, undefined, () => isRefused);
+    await pass(5 * 60_000);
+    expect(reconciled).toEqual([]);
+    isRefused = false;
+    await pass(20_000);
+    expect(reconciled).toEqual(["a c"]);
+  });
+
+  test("what came due often while it was refused does not all run afterwards", async () => {
+    specs.set("c", { schedules: ["@every 2s"] });
+    await put("c");
+    let isRefused = true;
+    await start("a", () => isRefused);
+    await pass(10 * 60_000);
+    isRefused = false;
+    await pass(20_000);
+    // The ten of the last seconds, and those that were reached just before.
+    expect(ran.length).toBeGreaterThanOrEqual(10);
+    expect(ran.length).toBeLessThanOrEqual(20);
+    specs.clear();
+  });
 
   test("a changed schedule counts from the change; a removed one never runs", async () => {
     specs.set("c", { schedules: ["0 0 * * *"] });

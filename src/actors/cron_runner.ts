@@ -55,6 +55,10 @@ interface Entry {
   nextMs: number | undefined;
   /** What is done for it, one after the other. */
   busy: Promise<void>;
+  /** Runs among that which have not begun. */
+  waiting: number;
+  /** This replica runs it. */
+  isOwn: boolean;
   isReconciled: boolean;
 }
 
@@ -189,6 +193,8 @@ export class CronRunner {
       lookedAtMs: 0,
       nextMs: undefined,
       busy: Promise.resolve(),
+      waiting: 0,
+      isOwn: false,
       isReconciled: false,
     };
     this.#lookFrom(entry, entry.sinceMs);
@@ -255,15 +261,20 @@ export class CronRunner {
       if (ownerOf(entry.shard, replicas) !== this.#deps.replica) {
         // Its owner looks at it; what it has not reached when it dies is within the grace.
         if ((entry.nextMs ?? Infinity) < now - GRACE_MS) this.#lookFrom(entry, now - GRACE_MS);
-        entry.isReconciled = false;
+        entry.isOwn = entry.isReconciled = false;
         continue;
+      }
+      if (!entry.isOwn) {
+        entry.isOwn = true;
+        // The owner before may not have been able to run it for longer than the grace.
+        this.#lookBack(entry);
       }
       if (!entry.isReconciled) {
         entry.isReconciled = true;
         this.#begin(entry, () => this.#deps.reconcile(entry.namespace, entry.name));
       }
       for (const due of this.#dueNow(entry, now)) {
-        this.#begin(entry, () => this.#deps.run(entry.namespace, entry.name, due));
+        this.#begin(entry, () => this.#deps.run(entry.namespace, entry.name, due), due.dueMs);
       }
       next = Math.min(next, entry.nextMs ?? Infinity);
     }
@@ -290,23 +301,39 @@ export class CronRunner {
     return runs;
   }
 
-  /** Does something for a cron workflow after what was begun for it before; tries again when it fails. */
-  #begin(entry: Entry, work: () => Promise<void>): void {
+  /**
+   * Does something for a cron workflow after what was begun for it before. What fails for long is looked at anew.
+   * @param dueMs of a run
+   */
+  #begin(entry: Entry, work: () => Promise<void>, dueMs?: number): void {
+    const isRun = dueMs !== undefined;
+    if (isRun) entry.waiting++;
+    entry.busy = entry.busy.then(async () => {
+      if (isRun) entry.waiting--;
+      if (await this.#hasDone(entry, work, dueMs)) return;
+      if (!isRun) entry.isReconciled = false;
+      else if (entry.waiting === 0) this.#lookBack(entry);
+    });
+  }
+
+  /** False when it failed again and again, or so long that the next run has come due. */
+  async #hasDone(entry: Entry, work: () => Promise<void>, dueMs = Infinity): Promise<boolean> {
     const { clock, ids, log } = this.#deps;
     const { namespace, name } = entry;
-    entry.busy = entry.busy.then(async () => {
-      for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
-        try {
-          // Hundreds may be due at the same moment.
-          return await this.#turns.do(work);
-        } catch (error) {
-          log.warn({ namespace, cron: name, attempt, err: error }, "cron workflow in trouble");
-          if (attempt === MAX_ATTEMPTS) return;
-          const wait = Math.min(10_000, 200 * 2 ** attempt) * (0.5 + ids.fraction());
-          await clock.sleep(wait, this.#stop.signal);
-        }
+    for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
+      try {
+        // Hundreds may be due at the same moment.
+        await this.#turns.do(work);
+        return true;
+      } catch (error) {
+        log.warn({ namespace, cron: name, attempt, err: error }, "cron workflow in trouble");
+        const isOvertaken = entry.waiting > 0 && clock.now() - dueMs > GRACE_MS;
+        if (isOvertaken || attempt === MAX_ATTEMPTS) return false;
+        const wait = Math.min(10_000, 200 * 2 ** attempt) * (0.5 + ids.fraction());
+        await clock.sleep(wait, this.#stop.signal);
       }
-    });
+    }
+    return false;
   }
 }
 
