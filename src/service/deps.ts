@@ -25,6 +25,7 @@ import type { DurationEstimates } from "./workflows/duration_estimates.ts";
 import type { OlderWaits } from "./workflows/older_waits.ts";
 import type { DeletedOwners } from "./deleted_owners.ts";
 import type { EventFeed } from "./events/stream/feed.ts";
+import type { GroupReader } from "./events/group_steps.ts";
 import type { EventMetrics } from "./events/metrics.ts";
 import type { SystemFacts } from "./system_facts.ts";
 import type { WatchHub } from "./workflows/watch_hub.ts";
@@ -135,6 +136,8 @@ export interface ServiceDeps {
   callerOf?(identity: Identity): Caller;
   /** Absent if nothing is measured. */
   eventMetrics?: EventMetrics;
+  /** Shared by all events that call back steps. Absent: each reads for itself. */
+  groups?: GroupReader;
   /** Absent if nothing is measured. */
   countCallback?: CountCallback;
   /** The thread that checks large manifests. Absent: the event loop checks them, like all others. */

@@ -23,6 +23,7 @@ import { EventFeed } from "../service/events/stream/feed.ts";
 import { createEventMetrics } from "../service/events/metrics.ts";
 import { createCheckThread } from "../service/manifests/check.ts";
 import { KnownCounts } from "../service/workflows/known_counts.ts";
+import { GroupReader } from "../service/events/group_steps.ts";
 import { OlderWaits } from "../service/workflows/older_waits.ts";
 import { DurationEstimates } from "../service/workflows/duration_estimates.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
@@ -82,6 +83,7 @@ export async function createService(
       }),
     }),
     eventMetrics: createEventMetrics(metrics),
+    groups: new GroupReader(looked),
     countCallback: createCallbackCount(metrics),
     callerOf,
     checks: createCheckThread(),

@@ -2,15 +2,16 @@
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
 import { errorText } from "../../base/error_text.ts";
-import { invalid } from "../../base/problem.ts";
+import { invalid, isProblem, Problem, ProblemCode } from "../../base/problem.ts";
 import type { CallbackRequest } from "../../events/match.ts";
 import { parseDuration } from "../../expr/values/go_duration.ts";
 import { parseLabelSelector } from "../../expr/selectors/label_selector.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { GroupReader, GroupSteps } from "./group_steps.ts";
 import { EVENT_KEY_TTL_MS } from "./identity.ts";
 import { WORKFLOW } from "../kinds.ts";
-import { isNotFound } from "../problem_kinds.ts";
+import { isNotFound, isTransient } from "../problem_kinds.ts";
 import { controlWorkflow } from "../workflows/control.ts";
 
 /** How long a callback waits for its step if the binding doesn't say. */
@@ -19,10 +20,19 @@ const MAX_WAIT_MS = 24 * 3_600_000;
 /** Workflows that one callback may reach. */
 const MAX_WORKFLOWS = 1_000;
 
+/** How a callback is carried out. */
+export interface CallbackOrder {
+  /** A repeat finds the first answer under it. */
+  key: string;
+  /** What caused it, as a `traceparent`. */
+  cause?: string | undefined;
+  /** What was read for others that are tried at the same time. */
+  groups?: GroupSteps;
+}
+
 /**
- * Resumes or stops the matching steps that wait.
+ * Resumes or stops the matching steps that wait. Of workflows that labels choose, one that refuses holds up no other.
  *
- * @param by the key under which a repeat finds the first answer, and what caused it, as a `traceparent`
  * @returns the workflows whose steps were called back; none when no step waits
  * @throws {Problem} PermissionDenied, InvalidArgument, Unavailable …
  */
@@ -31,12 +41,13 @@ export async function callBack(
   caller: Caller,
   namespace: string,
   request: CallbackRequest,
-  { key, cause }: { key: string; cause?: string | undefined },
+  { key, cause, groups = newGroupSteps(deps) }: CallbackOrder,
 ): Promise<string[]> {
   const { action, nodeFieldSelector, message } = request;
   if (nodeFieldSelector === "") throw invalid("the node field selector is empty");
   const found: string[] = [];
-  for (const name of await workflowsOf(deps, caller, namespace, request)) {
+  let refusal: unknown;
+  for (const name of await workflowsOf(caller, namespace, request, groups)) {
     const idempotency = {
       key: `${key}:${action}:${name}`,
       fingerprint: key,
@@ -54,34 +65,41 @@ export async function callBack(
       );
       found.push(name);
     } catch (error) {
+      if (!(error instanceof Problem) || isTransient(error)) throw error;
       // There is no such workflow or step yet.
-      if (!isNotFound(error)) throw error;
+      if (!isNotFound(error)) refusal ??= error;
     }
   }
+  // That the step of another one has ended is no fault, as long as one has waited.
+  if (refusal !== undefined && (found.length === 0 || !hasEnded(refusal))) throw refusal;
   return found;
 }
 
+/** What is read of groups for callbacks that are tried at the same time. */
+export function newGroupSteps(deps: ServiceDeps): GroupSteps {
+  return new GroupSteps(deps.groups ?? new GroupReader(deps));
+}
+
+/** Tells whether a workflow has no step that waits, but one that did. */
+function hasEnded(refusal: unknown): boolean {
+  return isProblem(refusal, ProblemCode.Aborted);
+}
+
 async function workflowsOf(
-  deps: ServiceDeps,
   caller: Caller,
   namespace: string,
-  { workflow, labelSelector }: CallbackRequest,
+  { workflow, labelSelector = "", nodeFieldSelector }: CallbackRequest,
+  groups: GroupSteps,
 ): Promise<string[]> {
   if (workflow !== undefined) {
     if (workflow === "" || workflow.startsWith("@")) throw invalid("the workflow's name is empty");
     return [workflow];
   }
-  if ((labelSelector ?? "") === "") throw invalid("neither a workflow nor labels are given");
+  if (labelSelector === "") throw invalid("neither a workflow nor labels are given");
   await requireAccess(caller, { verb: "list", resource: WORKFLOW.resource, namespace });
-  const { items } = await deps.store.query.list({
-    kind: "wf",
-    namespace,
-    labels: parseLabelSelector(labelSelector ?? ""),
-    phases: ["", "Pending", "Running"],
-    limit: MAX_WORKFLOWS,
-    parts: [],
-  });
-  return items.map(({ index }) => index.name);
+  const labels = parseLabelSelector(labelSelector);
+  const names = await groups.workflowsWith(nodeFieldSelector, namespace, labels);
+  return names.slice(0, MAX_WORKFLOWS);
 }
 
 /**

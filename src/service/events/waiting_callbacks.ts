@@ -18,7 +18,8 @@ import { manifestPages } from "../../store/manifest_pages.ts";
 import { eventCaller } from "./caller.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
-import { callBack } from "./callbacks.ts";
+import { callBack, newGroupSteps } from "./callbacks.ts";
+import type { GroupSteps } from "./group_steps.ts";
 import { eventKey } from "./identity.ts";
 
 const KIND = ManifestKind.WaitingCallback;
@@ -118,6 +119,7 @@ function isOfInterest({ id, put }: Change): boolean {
 async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
   const { store, log } = deps;
   let replicas: readonly string[] | undefined;
+  const groups = newGroupSteps(deps);
   for await (const { items } of manifestPages(store.manifests, KIND)) {
     if (items.length === 0) break;
     replicas ??= await store.membership.replicas();
@@ -131,7 +133,7 @@ async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
       const owner = ownerOf(hashText(waiting.event), replicas);
       if (owner !== undefined && owner !== replica) continue;
       try {
-        await tryOne(deps, namespace, name, waiting);
+        await tryOne(deps, namespace, name, waiting, groups);
       } catch (error) {
         // It is tried again; the others go on.
         log.warn({ namespace, name, err: error }, "a waiting callback could not be tried");
@@ -146,9 +148,10 @@ async function tryOne(
   namespace: string,
   name: string,
   waiting: WaitingCallback,
+  groups: GroupSteps,
 ): Promise<void> {
   const { store, log } = deps;
-  const outcome = await outcomeOf(deps, namespace, waiting);
+  const outcome = await outcomeOf(deps, namespace, waiting, groups);
   if (outcome === undefined) return;
   const { event, binding } = waiting;
   const delivery = await store.events.delivery(namespace, event);
@@ -164,11 +167,12 @@ async function outcomeOf(
   deps: ServiceDeps,
   namespace: string,
   { event, binding, request, sender, expiresAt }: WaitingCallback,
+  groups: GroupSteps,
 ): Promise<Omit<Delivery["bindings"][number], "binding"> | undefined> {
   try {
     const caller = eventCaller(deps, sender);
     const key = eventKey(event, binding);
-    const names = await callBack(deps, caller, namespace, request, { key });
+    const names = await callBack(deps, caller, namespace, request, { key, groups });
     if (names.length > 0) {
       const outcome = request.action === "resume" ? "resumed" : "stopped";
       return { outcome, workflow: names.join(", ") };
