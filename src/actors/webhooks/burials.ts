@@ -18,6 +18,8 @@ const MAX_OF_ONE = 16;
 
 /** A delivery that a shard holds. */
 export interface HeldEntry extends Entry, Pick<HeldPost, "deliver"> {
+  /** Counts the deliveries that this replica takes. */
+  number: number;
   /** Tells the shard that it need not be done again. */
   done(): void;
 }

@@ -145,3 +145,20 @@ test("what is added while another delivery is given up does not hold up those be
   expect(buried).toEqual(["a1"]);
   expect(target.count).toBe(0);
 });
+
+test("Retry-After also counts while the circuit is open", async () => {
+  let isBusy = true;
+  const { clock, add, tried } = setUp(() =>
+    isBusy ? { type: "failed", reason: "429", retryAfterMs: 30_000 } : DONE
+  );
+  for (let at = 0; at < 20; at++) add(`d${at}`, `${at}`);
+  await clock.advance(29_000);
+  const early = tried.length;
+  // Four more had begun before the fifth failure opened it.
+  expect(early).toBeLessThanOrEqual(12);
+  await clock.advance(2_000);
+  expect(tried.length).toBe(early + 1);
+  isBusy = false;
+  await clock.advance(31_000);
+  expect(new Set(tried).size).toBe(20);
+});

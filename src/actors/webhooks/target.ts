@@ -156,7 +156,7 @@ export class Target {
       this.#underWay--;
       lane.isBusy = false;
       if (result.type !== "failed") this.#succeeded();
-      else this.#failed(result.reason);
+      else this.#failed(result);
       if (result.type === "failed" && !isLast) this.#wait(lane, entry, result.retryAfterMs);
       else {
         this.#shift(lane, entry);
@@ -183,12 +183,12 @@ export class Target {
     for (const lane of this.#lanes.values()) if (lane.cancelWait !== undefined) this.#wake(lane);
   }
 
-  #failed(reason: string): void {
+  #failed({ reason, retryAfterMs = 0 }: Extract<AttemptResult, { type: "failed" }>): void {
     this.#failures++;
     if (this.#failures < MAX_FAILURES || this.#cancelPause !== undefined) return;
     if (this.#opened === 0) this.#deps.onOpen(reason);
     this.#isProbing = false;
-    const waitMs = this.#backoff(this.#opened++ + 1);
+    const waitMs = Math.max(this.#backoff(this.#opened++ + 1), Math.min(retryAfterMs, MAX_WAIT_MS));
     this.#cancelPause = this.#deps.clock.after(waitMs, () => {
       this.#cancelPause = undefined;
       this.#isProbing = true;

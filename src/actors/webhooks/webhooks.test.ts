@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { seededIds } from "../../../test/support/seeded_ids.ts";
 import { createLogger } from "../../platform/log.ts";
@@ -7,6 +7,8 @@ import type { SubscriptionSet } from "../../events/subscription.ts";
 import type { Notice } from "../../engine/notice.ts";
 import type { Subscription } from "../../spec/manifest.ts";
 import type { HeldPost, PostWebhook, PostWebhooks, WebhookDelivery } from "./delivery.ts";
+import { openMemoryStore } from "../../store/memory/store.ts";
+import { SubscriptionBook } from "./subscriptions.ts";
 import { Webhooks } from "./webhooks.ts";
 
 function subscriptionOf(name: string): Subscription {
@@ -16,19 +18,28 @@ function subscriptionOf(name: string): Subscription {
   } as Subscription;
 }
 
+let sent: string[] = [];
+beforeEach(() => void (sent = []));
+
 function create(
   clock: ManualClock,
   maxBacklog: number,
-  { names = ["dead"], answering = new Set<string>(), maxDeadLetters = 5_000 } = {},
+  {
+    names = ["dead"],
+    answering = new Set<string>(),
+    maxDeadLetters = 5_000,
+    subscriptions = undefined as SubscriptionBook | undefined,
+  } = {},
 ): Webhooks {
   const about = () => names.map(subscriptionOf);
   const find = (_: string, name: string) => subscriptionOf(name);
   const current = { about, find } as unknown as SubscriptionSet;
   return new Webhooks({
-    subscriptions: { current, look: () => Promise.resolve() },
+    subscriptions: subscriptions ?? { current, look: () => Promise.resolve() },
     secret: () => Promise.resolve({ k: "secret" }),
     post: async ({ url: { hostname } }) => {
       await Promise.resolve();
+      sent.push(hostname);
       if (!answering.has(hostname)) throw new Error("connection refused");
       return { status: 204 };
     },
@@ -173,4 +184,35 @@ test("the row of a change keeps the receivers that have not been told, and goes 
   answering.add("b.example");
   await clock.advance(10_000);
   expect(isDone).toBe(true);
+});
+
+test("a delivery of a subscription that this replica does not know yet arrives; one of a deleted one is dropped", async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ now: () => clock.now() });
+  let reads = 0;
+  const { list } = store.manifests;
+  store.manifests.list = (...query) => {
+    reads++;
+    return list.apply(store.manifests, query);
+  };
+  const log = createLogger("silent");
+  const limits = { all: 10, perNamespace: 10 };
+  const subscriptions = new SubscriptionBook({ store, clock, log, adminNamespace: "", limits });
+  await subscriptions.look();
+  const webhooks = create(clock, 1_000, { answering: new Set(["new.example"]), subscriptions });
+  const { metadata: { namespace = "", name = "" }, ...subscription } = subscriptionOf("new");
+  const text = JSON.stringify({ metadata: { namespace, name, uid: "u" }, ...subscription });
+  await store.manifests.put({ kind: "Subscription", namespace, name, text, labels: {} }, undefined);
+  let done = 0;
+  const take = (to: string, at: number) =>
+    webhooks.take(heldOf(deliveryTo(to, at), { done: () => void done++ }));
+  take("new", 0);
+  await clock.advance(100);
+  expect(sent).toEqual(["new.example"]);
+  reads = 0;
+  for (let at = 0; at < 100; at++) take("deleted", at);
+  await clock.advance(100);
+  expect(done).toBe(101);
+  expect(sent).toEqual(["new.example"]);
+  expect(reads).toBeLessThanOrEqual(16);
 });

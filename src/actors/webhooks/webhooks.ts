@@ -69,6 +69,10 @@ export class Webhooks {
   /** Expressions that fail: they may do so for each change. */
   readonly #failing: Seldom;
   readonly #stop = new AbortController();
+  /** Deliveries that were taken. */
+  #taken = 0;
+  /** How many of them were taken when the subscriptions were last read on purpose. */
+  #lookedAfter = 0;
   readonly #outcomes: Counter;
   readonly #attempts: Counter;
   readonly #lag: Histogram;
@@ -156,6 +160,7 @@ export class Webhooks {
     for (const delivery of deliveries) {
       this.#add({
         delivery,
+        number: ++this.#taken,
         size,
         attempts: 0,
         takenAt: this.#deps.clock.now(),
@@ -239,6 +244,7 @@ export class Webhooks {
 
   async #attempt(entry: HeldEntry): Promise<AttemptResult> {
     const { delivery } = entry;
+    if (this.#subscriptionOf(delivery) === undefined) await this.#lookAfter(entry.number);
     const subscription = this.#subscriptionOf(delivery);
     if (subscription === undefined) {
       this.#outcomes.inc(OUTCOMES.dropped);
@@ -252,6 +258,17 @@ export class Webhooks {
     this.#lag.observe(Math.max(0, clock.now() - (delivery.since ?? delivery.at)) / 1000);
     entry.done();
     return result;
+  }
+
+  /**
+   * Reads the subscriptions, unless that was done since a delivery was taken: its own may have been stored on another replica
+   * a moment before. @throws {Problem} Unavailable
+   */
+  async #lookAfter(number: number): Promise<void> {
+    if (this.#lookedAfter >= number) return;
+    const taken = this.#taken;
+    await this.#deps.subscriptions.look();
+    this.#lookedAfter = Math.max(this.#lookedAfter, taken);
   }
 
   async #send(
