@@ -294,14 +294,16 @@ async function childrenOf(
 }
 
 async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {
-  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
-    ...cron,
-    metadata: {
-      ...cron.metadata,
-      labels: { ...cron.metadata.labels, [cronCompletedLabel(deps.settings.naming)]: "true" },
-    },
-    status: { ...newCronStatus(), ...cron.status, phase: "Stopped" },
-  })).catch(undefinedWhenNotFound);
+  const label = cronCompletedLabel(deps.settings.naming);
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => {
+    const { metadata, status } = cron;
+    if (status?.phase === "Stopped" && metadata.labels?.[label] === "true") return cron;
+    return {
+      ...cron,
+      metadata: { ...metadata, labels: { ...metadata.labels, [label]: "true" } },
+      status: { ...newCronStatus(), ...status, phase: "Stopped" },
+    };
+  }).catch(undefinedWhenNotFound);
 }
 
 async function changeStatus(
@@ -309,16 +311,16 @@ async function changeStatus(
   namespace: string,
   name: string,
   change: (status: CronWorkflowStatus) => CronWorkflowStatus,
-  annotations: Record<string, string> = {},
+  annotations?: Record<string, string>,
 ): Promise<void> {
-  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => ({
-    ...cron,
-    metadata: Object.keys(annotations).length === 0 ? cron.metadata : {
-      ...cron.metadata,
-      annotations: { ...cron.metadata.annotations, ...annotations },
-    },
-    status: change({ ...newCronStatus(), ...cron.status }),
-  })).catch(undefinedWhenNotFound);
+  await changeManifest<CronWorkflow>(deps, KIND, namespace, name, (cron) => {
+    const before = { ...newCronStatus(), ...cron.status };
+    const status = change(before);
+    if (annotations === undefined) return status === before ? cron : { ...cron, status };
+    const { metadata } = cron;
+    const all = { ...metadata.annotations, ...annotations };
+    return { ...cron, metadata: { ...metadata, annotations: all }, status };
+  }).catch(undefinedWhenNotFound);
 }
 
 function hasCondition(cron: CronWorkflow, type: string): boolean {
@@ -348,7 +350,9 @@ function withCondition(
   type: string,
   message: string,
 ): CronWorkflowStatus {
-  const others = (status.conditions ?? []).filter((condition) => condition.type !== type);
+  const { conditions } = status;
+  if (conditions?.some((one) => one.type === type && one.message === message)) return status;
+  const others = (conditions ?? []).filter((condition) => condition.type !== type);
   return { ...status, conditions: [...others, { type, status: "True", message }] };
 }
 

@@ -216,6 +216,23 @@ async function ownReference(): Promise<OwnerReference> {
 const notes = async () =>
   (await deployment.store.manifests.list(ManifestKind.DeletedOwner, { limit: 0 })).items.length;
 
+test.each<[string, Partial<CronWorkflowSpec>]>([
+  ["has stopped for good", { stopStrategy: { expression: "true" } }],
+  ["is wrong", { workflowSpec: { entrypoint: "missing", templates: [] } }],
+])("one that %s is not written at each of its times", async (_, spec) => {
+  await create({});
+  await change(spec);
+  await pass(70);
+  const version = async () =>
+    (await getManifest<CronWorkflow>(deps, caller, KIND, "default", "c")).metadata.resourceVersion;
+  const before = await version();
+  expect(await status()).toMatchObject(
+    spec.stopStrategy ? { phase: "Stopped" } : { conditions: [{ type: "SpecError" }] },
+  );
+  await pass(180);
+  expect(await version()).toBe(before);
+});
+
 test("the workflows of a deleted cron workflow go with it, whether they have ended or not", async () => {
   await create({});
   await pass(125);
