@@ -53,9 +53,8 @@ export function startEventProcessing(
   }, { ...options, count: options.workers });
   workers.start();
   const stopping = new AbortController();
-  const waiting = options.workers === 0
-    ? Promise.resolve()
-    : runWaitingCallbacks(deps, options.replica, stopping.signal);
+  // Also without workers: each replica has its share of those that wait.
+  const waiting = runWaitingCallbacks(deps, options.replica, stopping.signal);
   return {
     async stop() {
       stopping.abort();

@@ -26,7 +26,11 @@ import {
 } from "../../../../src/service/events/dispatch.ts";
 import { receiveEvent } from "../../../../src/service/events/intake.ts";
 import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
-import { runWaitingCallbacks } from "../../../../src/service/events/waiting_callbacks.ts";
+import { startEventProcessing } from "../../../../src/service/events/processing.ts";
+import {
+  keepWaiting,
+  runWaitingCallbacks,
+} from "../../../../src/service/events/waiting_callbacks.ts";
 import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
 import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
 import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
@@ -477,6 +481,36 @@ describe("callbacks", () => {
     );
     const { items } = await deps.store.manifests.list(ManifestKind.WaitingCallback, { limit: 0 });
     expect(items).toEqual([]);
+  });
+
+  test("those that wait are also tried on a replica without event workers", async () => {
+    await deployment.replica("b");
+    const options = {
+      claimAfterMs: 60_000,
+      deliveryCount: 10,
+      deliveryAgeMs: 1e9,
+      keptEventRate: 0,
+    };
+    const processing = ["a", "b"].map((replica) =>
+      startEventProcessing(deps, { ...options, replica, workers: replica === "a" ? 1 : 0 })
+    );
+    // Each of the two owns some of them.
+    const count = 12;
+    for (let at = 0; at < count; at++) {
+      await keepWaiting(deps, NAMESPACE, {
+        event: `e${at}`,
+        binding: "back",
+        request: { action: "resume", workflow: `gone-${at}`, nodeFieldSelector: "displayName=x" },
+        sender: {},
+        expiresAt: deployment.clock.now() + 5_000,
+      });
+    }
+    await deployment.clock.advance(20_000);
+    const { items } = await deps.store.manifests.list(ManifestKind.WaitingCallback, { limit: 0 });
+    expect(items.map(({ name }) => name)).toEqual([]);
+    const stopping = processing.map((one) => one.stop());
+    await deployment.clock.advance(1);
+    await Promise.all(stopping);
   });
 
   test("one that fails in an unforeseen way holds up no other", async () => {
