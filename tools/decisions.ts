@@ -246,6 +246,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/expr/jsonpath/jsonpath.test.ts: a filter that compares with a word without quotes is refused",
   },
   {
+    subject: "A memoization cache that grows",
+    reference: "Grows until its ConfigMap holds no more (1 MiB)",
+    choice: "better",
+    sluice: "Keeps the newest entries, up to 1,000,000 bytes",
+    why:
+      "Each entry that is saved writes the whole cache, and what was used long ago is missed least",
+    shown:
+      "src/actors/memo.test.ts: a cache keeps the newest entries, as many as a ConfigMap holds",
+  },
+  {
     subject: "Memoized resubmit: results of the former run",
     reference:
       "Lost for a loop of which only some elements run again; tags know the global outputs of steps, but the workflow does not show them",
