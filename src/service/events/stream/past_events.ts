@@ -43,7 +43,7 @@ export async function pastEvents(deps: FeedDeps, scope: EventScope): Promise<Cor
     ...(namespace !== "" && { namespace }),
     limit: MAX_STORED,
   });
-  const kept = stored.items.filter(isNew).map(storedEvent);
+  const kept = stored.items.filter(isNew).map(storedEvent).filter(({ at }) => at >= recent);
   return [...kept, ...told].sort((a, b) => a.at - b.at).slice(-MAX_PAST);
 }
 

@@ -75,33 +75,57 @@ test("follow() tells what other replicas did before and do now, each once", asyn
   expect(one).toHaveLength(4);
 });
 
+const aboutBinding = (name: string) => ({
+  apiVersion: "argoproj.io/v1alpha1",
+  kind: "WorkflowEventBinding",
+  namespace: "default",
+  name,
+  component: "workflow-server",
+});
+
+const trouble = (id: string) => ({
+  id,
+  at: deployment.clock.now(),
+  type: "Warning" as const,
+  reason: "WorkflowEventBindingError",
+  message: id,
+});
+
+const stored = async () =>
+  (await deployment.store.manifests.list("Event", { limit: 0 })).items.map(({ name }) => name);
+
 test("report() is heard on every replica, kept for an hour, and stored once for the same trouble", async () => {
   const shown = await reading();
-  const about = {
-    apiVersion: "argoproj.io/v1alpha1",
-    kind: "WorkflowEventBinding",
-    namespace: "default",
-    name: "b",
-    component: "workflow-server",
-  };
-  const trouble = (id: string) => ({
-    id,
-    at: deployment.clock.now(),
-    type: "Warning" as const,
-    reason: "WorkflowEventBindingError",
-    message: id,
-  });
   const other = newFeed();
+  const about = aboutBinding("b");
   await other.report(about, trouble("one"));
   await other.report(about, trouble("one"));
   await other.report(about, trouble("two"));
   await until(() => shown.length === 2);
   const later = await reading("type=Warning,source=workflow-server");
   await until(() => later.length === 2);
-  const stored = () => deployment.store.manifests.list("Event", { limit: 0 });
-  expect((await stored()).items).toHaveLength(2);
+  expect(await stored()).toHaveLength(2);
   await deployment.clock.advance(2 * 3_600_000);
+  // Also while nothing else is reported.
+  const past = await reading("type=Warning,source=workflow-server");
   await other.report(about, trouble("three"));
-  expect((await stored()).items).toHaveLength(1);
+  await until(async () => (await stored()).length === 1);
+  await until(() => past.length > 0);
+  expect(past).toHaveLength(1);
   await expect(reading("spec.x=1")).rejects.toMatchObject({ status: 400 });
+});
+
+test("of a binding that fails in ever new ways only some events are stored, and all of them go", async () => {
+  for (let at = 0; at < 500; at++) {
+    await feed.report(aboutBinding("b"), trouble(`job ${at} exists`));
+  }
+  expect(await stored()).toHaveLength(25);
+  await deployment.clock.advance(301_000);
+  for (const id of ["one more", "two more"]) await feed.report(aboutBinding("b"), trouble(id));
+  expect(await stored()).toHaveLength(26);
+  for (let at = 0; at < 1_500; at++) await feed.report(aboutBinding(`b${at}`), trouble("fails"));
+  expect(await stored()).toHaveLength(1_526);
+  await deployment.clock.advance(3_700_000);
+  await feed.report(aboutBinding("last"), trouble("fails"));
+  await until(async () => (await stored()).length === 1);
 });
