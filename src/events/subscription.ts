@@ -42,11 +42,13 @@ export class SubscriptionSet {
   readonly #byNamespace = new Map<string, Entry[]>();
   readonly #everywhere: Entry[] = [];
   readonly #byName = new Map<string, Subscription>();
+  /** Those that cannot be carried out. */
+  readonly #faulty = new Map<string, Subscription>();
 
   /**
    * @param subscriptions never changed afterwards
    * @param admin namespace whose subscriptions may be about all namespaces; "" for none
-   * @param onFault hears of those that cannot be carried out, and are left out
+   * @param onFault hears of those that cannot be carried out: they are about nothing
    */
   constructor(
     subscriptions: Iterable<Subscription>,
@@ -54,18 +56,24 @@ export class SubscriptionSet {
     onFault: (subscription: Subscription, cause: unknown) => void,
   ) {
     for (const subscription of subscriptions) {
+      const { namespace, name } = subscription.metadata;
       try {
         this.#add(entryOf(subscription, admin));
-        const { namespace, name } = subscription.metadata;
         this.#byName.set(`${namespace}/${name}`, subscription);
       } catch (cause) {
+        this.#faulty.set(`${namespace}/${name}`, subscription);
         onFault(subscription, cause);
       }
     }
   }
 
   get size(): number {
-    return this.#byName.size;
+    return this.#byName.size + this.#faulty.size;
+  }
+
+  /** Finds one that cannot be carried out. */
+  findFaulty(namespace: string, name: string): Subscription | undefined {
+    return this.#faulty.get(`${namespace}/${name}`);
   }
 
   find(namespace: string, name: string): Subscription | undefined {

@@ -5,7 +5,8 @@ import { createLogger } from "../../platform/log.ts";
 import { createMetrics } from "../../platform/metrics.ts";
 import type { SubscriptionSet } from "../../events/subscription.ts";
 import type { Notice } from "../../engine/notice.ts";
-import type { Subscription } from "../../spec/manifest.ts";
+import type { SubscribedChange, Subscription } from "../../spec/manifest.ts";
+import type { Store } from "../../store/port.ts";
 import type { HeldPost, PostWebhook, PostWebhooks, WebhookDelivery } from "./delivery.ts";
 import { openMemoryStore } from "../../store/memory/store.ts";
 import { SubscriptionBook } from "./subscriptions.ts";
@@ -186,6 +187,38 @@ test("the row of a change keeps the receivers that have not been told, and goes 
   expect(isDone).toBe(true);
 });
 
+function bookOf(store: Store, clock: ManualClock): SubscriptionBook {
+  const log = createLogger("silent");
+  const limits = { all: 10, perNamespace: 10 };
+  return new SubscriptionBook({ store, clock, log, adminNamespace: "", limits });
+}
+
+async function putSubscription(store: Store, spec: Partial<Subscription["spec"]> = {}) {
+  const { metadata: { namespace = "", name = "", uid }, spec: own } = subscriptionOf("new");
+  const text = JSON.stringify({ metadata: { namespace, name, uid }, spec: { ...own, ...spec } });
+  await store.manifests.put({ kind: "Subscription", namespace, name, text, labels: {} }, "*");
+}
+
+test("a subscription that was stored although it is wrong keeps its deliveries until it is mended", async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ now: () => clock.now() });
+  const subscriptions = bookOf(store, clock);
+  await putSubscription(store, { changes: ["Never"] as unknown as SubscribedChange[] });
+  await subscriptions.look();
+  const webhooks = create(clock, 1_000, { answering: new Set(["new.example"]), subscriptions });
+  let done = 0;
+  webhooks.take(heldOf({ ...deliveryTo("new", 0), at: clock.now() }, {
+    isHeld: () => done === 0,
+    done: () => void done++,
+  }));
+  await clock.advance(900);
+  expect([done, sent]).toEqual([0, []]);
+  await putSubscription(store);
+  await subscriptions.look();
+  await clock.advance(5_000);
+  expect([done, sent]).toEqual([1, ["new.example"]]);
+});
+
 test("a delivery of a subscription that this replica does not know yet arrives; one of a deleted one is dropped", async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ now: () => clock.now() });
@@ -195,14 +228,10 @@ test("a delivery of a subscription that this replica does not know yet arrives; 
     reads++;
     return list.apply(store.manifests, query);
   };
-  const log = createLogger("silent");
-  const limits = { all: 10, perNamespace: 10 };
-  const subscriptions = new SubscriptionBook({ store, clock, log, adminNamespace: "", limits });
+  const subscriptions = bookOf(store, clock);
   await subscriptions.look();
   const webhooks = create(clock, 1_000, { answering: new Set(["new.example"]), subscriptions });
-  const { metadata: { namespace = "", name = "" }, ...subscription } = subscriptionOf("new");
-  const text = JSON.stringify({ metadata: { namespace, name, uid: "u" }, ...subscription });
-  await store.manifests.put({ kind: "Subscription", namespace, name, text, labels: {} }, undefined);
+  await putSubscription(store);
   let done = 0;
   const take = (to: string, at: number) =>
     webhooks.take(heldOf(deliveryTo(to, at), { done: () => void done++ }));

@@ -234,6 +234,12 @@ export class Webhooks {
     return found !== undefined && (found.metadata.uid ?? "") === uid ? found : undefined;
   }
 
+  /** A cluster stores a subscription although it is wrong. It is there, and may be mended. */
+  #isFaulty({ subscription: { namespace, name, uid } }: WebhookDelivery): boolean {
+    const found = this.#deps.subscriptions.current?.findFaulty(namespace, name);
+    return found !== undefined && (found.metadata.uid ?? "") === uid;
+  }
+
   #isOverdue({ delivery, attempts, takenAt }: Entry): boolean {
     const now = this.#deps.clock.now();
     if (attempts === 0 && now - takenAt < FIRST_CHANCE_MS) return false;
@@ -246,6 +252,9 @@ export class Webhooks {
     const { delivery } = entry;
     if (this.#subscriptionOf(delivery) === undefined) await this.#lookAfter(entry.number);
     const subscription = this.#subscriptionOf(delivery);
+    if (subscription === undefined && this.#isFaulty(delivery)) {
+      return { type: "failed", reason: "the subscription is wrong and cannot be carried out" };
+    }
     if (subscription === undefined) {
       this.#outcomes.inc(OUTCOMES.dropped);
       entry.done();
