@@ -149,7 +149,9 @@ test.each([400, 1_400, 1_600, 2_900, 3_100])(
     const epoch = await acquired(store, 0);
     const id = "wf/a/one";
     const nodes = (text: string) =>
-      Object.fromEntries(Array.from({ length: count }, (_, at) => [`n:one-${at}`, `${text} ${at}`]));
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [`n:one-${at}`, `${text} ${at}`]),
+      );
     const write = (by: Store, text: string) => {
       const change = changeOf(id, { put: partTexts(nodes(text)), index: entryOf(id) });
       return by.shards.commit(commitOf(0, epoch, { actors: [change] }));
