@@ -135,7 +135,7 @@ export class RedisLink {
   write(script: RedisScript, key: string, args: RedisArgument[]): Promise<unknown> {
     return this.#writer === undefined
       ? this.run(script, key, args)
-      : this.#bounded(writeConfirmed(this.#writer, script, key, args));
+      : this.#bounded(this.#writeConfirmed(this.#writer, script, key, args));
   }
 
   /** Like `run`, but texts in the answer are bytes. */
@@ -169,13 +169,47 @@ export class RedisLink {
     more: object,
     connection: RedisConnection = this.#connection,
   ): Promise<unknown> {
-    const head: RedisArgument[] = ["EVALSHA", sha, "1", key];
-    const call = connection.send(key, head.concat(args), more);
+    const call = connection.send(key, this.#head("EVALSHA", sha, key).concat(args), more);
     return this.#deadlines.bound(call, this.#late, (error) => {
       if (!isUnknownScript(error)) throw problemOf(error);
-      const text = ["EVAL", source, "1", key, ...args];
+      const text = this.#head("EVAL", source, key).concat(args);
       return this.#bounded(connection.send(key, text, more));
     });
+  }
+
+  /** Runs a script and waits for replicas. @throws {Problem} too few have it */
+  async #writeConfirmed(
+    writer: Writer,
+    { sha, source }: RedisScript,
+    key: string,
+    args: RedisArgument[],
+  ): Promise<unknown> {
+    const { connection, replicas, timeoutMs } = writer;
+    // Sent together: if the connection is lost in between, nothing is confirmed by another server.
+    const confirmed = async (head: RedisArgument[]) => {
+      const call = connection.send(key, head.concat(args), {});
+      const wait = connection.send(key, ["WAIT", String(replicas), String(timeoutMs)], {});
+      const [reply, count] = await Promise.allSettled([call, wait]);
+      if (reply.status === "rejected") throw reply.reason;
+      if (count.status === "rejected") throw new Unconfirmed(count.reason);
+      if (Number(count.value) < replicas) throw tooFew(Number(count.value), writer);
+      return reply.value;
+    };
+    try {
+      return await confirmed(this.#head("EVALSHA", sha, key));
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error;
+      return await confirmed(this.#head("EVAL", source, key));
+    }
+  }
+
+  /**
+   * How the call of a script begins. On a cluster it names a second key, which never exists. So while a slot moves to another server,
+   * both refuse its scripts (TRYAGAIN). With one key, the other server would carry them out without what has not moved yet, and
+   * give a shard a second owner.
+   */
+  #head(command: string, script: string, key: string): RedisArgument[] {
+    return this.isOneServer ? [command, script, "1", key] : [command, script, "2", key, `${key}?`];
   }
 
   /** Bounds a call in time and turns all its trouble into a `Problem`. */
@@ -186,32 +220,6 @@ export class RedisLink {
 
 function throwProblem(error: unknown): never {
   throw problemOf(error);
-}
-
-/** Runs a script and waits for replicas. @throws {Problem} too few have it */
-async function writeConfirmed(
-  writer: Writer,
-  { sha, source }: RedisScript,
-  key: string,
-  args: RedisArgument[],
-): Promise<unknown> {
-  const { connection, replicas, timeoutMs } = writer;
-  // Sent together: if the connection is lost in between, nothing is confirmed by another server.
-  const confirmed = async (head: RedisArgument[]) => {
-    const call = connection.send(key, head.concat(args), {});
-    const wait = connection.send(key, ["WAIT", String(replicas), String(timeoutMs)], {});
-    const [reply, count] = await Promise.allSettled([call, wait]);
-    if (reply.status === "rejected") throw reply.reason;
-    if (count.status === "rejected") throw new Unconfirmed(count.reason);
-    if (Number(count.value) < replicas) throw tooFew(Number(count.value), writer);
-    return reply.value;
-  };
-  try {
-    return await confirmed(["EVALSHA", sha, "1", key]);
-  } catch (error) {
-    if (!isUnknownScript(error)) throw error;
-    return await confirmed(["EVAL", source, "1", key]);
-  }
 }
 
 function isUnknownScript(error: unknown): boolean {
