@@ -63,6 +63,7 @@ export const WAITING = {
     "test/contract/store/redis/redis_trouble.test.ts",
     "test/contract/store/redis/replica_wait.test.ts",
     "test/contract/store/redis/sentinels.test.ts",
+    "test/contract/store/redis/silent_node.test.ts",
   ],
   e2e: [
     "test/chaos/chaos.test.ts",

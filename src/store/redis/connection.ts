@@ -169,20 +169,23 @@ const SCAN_EVERY = 5;
 /** How often a sentinel that says nothing is asked whether it is there, ms. */
 const SENTINEL_PING_MS = 100;
 
-function sentinelOptions({ address, timeoutMs }: RedisConnectionOptions) {
-  const { sentinelUsername: username, sentinelPassword: password } = address;
+/** Options of a client for a server that may be silent. */
+function briefOptions(
+  { address, timeoutMs }: RedisConnectionOptions,
+  credentials: { username?: string | undefined; password?: string | undefined },
+) {
   const patience = Math.min(PATIENCE_MS, timeoutMs);
   return {
     socket: { connectTimeout: patience, socketTimeout: patience, ...tlsOptions(address) },
-    ...defined({ username, password }),
+    ...defined(credentials),
   };
 }
 
-/** The sentinels, those first that answer: clients ask them in this order, and a silent one takes its time. */
-async function answeringFirst(
+/** The named servers, those that answer and those that are silent. */
+async function sortedByAnswer(
   { address: { nodes } }: RedisConnectionOptions,
-  { socket, ...credentials }: ReturnType<typeof sentinelOptions>,
-): Promise<RedisNode[]> {
+  { socket, ...credentials }: ReturnType<typeof briefOptions>,
+): Promise<{ answering: RedisNode[]; silent: RedisNode[] }> {
   const answers = await Promise.all(nodes.map(async (node) => {
     const client = createClient({
       ...credentials,
@@ -199,8 +202,10 @@ async function answeringFirst(
       if (client.isOpen) client.destroy();
     }
   }));
-  const isThere = (node: RedisNode) => answers[nodes.indexOf(node)] === true;
-  return [...nodes.filter(isThere), ...nodes.filter((node) => !isThere(node))];
+  return {
+    answering: nodes.filter((_, at) => answers[at] === true),
+    silent: nodes.filter((_, at) => answers[at] !== true),
+  };
 }
 
 async function connectSentinel(
@@ -209,11 +214,14 @@ async function connectSentinel(
 ): Promise<RedisConnection> {
   const { address, timeoutMs } = options;
   const { RESP, ...nodeClientOptions } = clientOptions(options);
-  const brief = sentinelOptions(options);
+  const { sentinelUsername: username, sentinelPassword: password } = address;
+  const brief = briefOptions(options, { username, password });
+  // The client asks them in this order, and a silent one takes its time.
+  const { answering, silent } = await sortedByAnswer(options, brief);
   const sentinel = createSentinel({
     RESP,
     name: address.master ?? "",
-    sentinelRootNodes: await answeringFirst(options, brief),
+    sentinelRootNodes: [...answering, ...silent],
     nodeClientOptions,
     sentinelClientOptions: { ...brief, pingInterval: SENTINEL_PING_MS },
     commandOptions: NO_TIMEOUT,
@@ -243,16 +251,21 @@ async function connectCluster(
   onTrouble: (error: unknown) => void,
 ): Promise<RedisConnection> {
   const { RESP, database: _database, ...defaults } = clientOptions(options);
-  const cluster = createCluster({
-    RESP,
-    rootNodes: options.address.nodes.map((node) => ({ socket: { ...defaults.socket, ...node } })),
-    defaults,
-    commandOptions: NO_TIMEOUT,
-  });
+  const { username, password } = options.address;
+  const { answering, silent } = await sortedByAnswer(
+    options,
+    briefOptions(options, { username, password }),
+  );
+  const rootOf = (node: RedisNode) => ({ socket: { ...defaults.socket, ...node } });
+  // The client begins with any of these, and a silent one would take all of its time.
+  const rootNodes = (answering.length > 0 ? answering : silent).map(rootOf);
+  const cluster = createCluster({ RESP, rootNodes, defaults, commandOptions: NO_TIMEOUT });
   cluster.on("error", onTrouble);
   cluster.on("node-error", onTrouble);
   cluster.on("node-ready", options.onReconnect);
   await opened(cluster.connect(), options.timeoutMs, () => cluster.destroy());
+  // From now on they only help when no server is left that the cluster has named.
+  if (answering.length > 0) rootNodes.push(...silent.map(rootOf));
   return {
     send: (key, args, more) => cluster.sendCommand(key, false, args, more),
     masters: () =>
