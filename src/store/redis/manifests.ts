@@ -13,7 +13,7 @@ import {
 } from "../manifest_list.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
 import { encodeChange, NO_CHANGE } from "./feed/change.ts";
-import { clockKey, type RedisContext } from "./context.ts";
+import { clockKey, FEED_BYTES, OLD_SHARE, type RedisContext } from "./context.ts";
 import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";
 import { textsOf } from "./replies.ts";
@@ -23,6 +23,9 @@ import { readVersion } from "./version.ts";
 
 /** Manifests that a list examines at once. */
 const CHUNK = 200;
+
+/** Bytes of their feed, roughly. Nothing trims it by age, so all of it may be old. */
+const FEED_SHARE = String(OLD_SHARE * FEED_BYTES);
 
 type ManifestQuery = Parameters<ManifestStore["list"]>[1];
 
@@ -142,6 +145,7 @@ export class RedisManifests implements ManifestStore {
       encodeChange({ put: { m: text }, drop: [] }),
       keys.feedChannel,
       String(feedLength),
+      FEED_SHARE,
       clockKey(this.#context),
     ]);
     const [outcome, version = ""] = textsOf(reply);
@@ -160,6 +164,7 @@ export class RedisManifests implements ManifestStore {
       encodeChange(NO_CHANGE),
       keys.feedChannel,
       String(feedLength),
+      FEED_SHARE,
       clockKey(this.#context),
     ]);
     return typeof removed === "string" ? manifestOf(kind, place, removed) : undefined;

@@ -100,10 +100,14 @@ local function trim_feed(base, version, count, length)
 end
 `;
 
-/** Lua: wakes the readers of the feed. */
+/** Lua: trims the feed of manifests after a change of this size, in bytes, and wakes the readers of the feed. */
 const PUBLISH = `
-local function publish(base, version, count, channel, length)
-  trim_feed(base, version, count, length)
+local function publish(base, version, size, channel, max_length, max_bytes)
+  local meta = base .. '${SHARD_KEY.meta}'
+  local mean = tonumber(redis.call('HGET', meta, 'mean') or '1024')
+  mean = mean + (size + 500 - mean) / 16
+  redis.call('HSET', meta, 'mean', number(mean))
+  trim_feed(base, version, 1, math.min(max_length, math.max(8, math.floor(max_bytes / mean))))
   redis.call('PUBLISH', channel, '')
 end
 `;
@@ -839,8 +843,8 @@ return #ARGV - 1
  *
  * KEYS  1 base of the manifests
  * ARGV  1 kind, 2 place (namespace, zero, name), 3 expected version ('' = must not exist, '*' = whatever is there),
- *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed,
- *       9 key of the clock of versions, '' on a cluster
+ *       4 record as JSON, 5 id in the feed, 6 encoded change, 7 channel of the feed, 8 length of the feed, 9 its bytes, roughly,
+ *       10 key of the clock of versions, '' on a cluster
  * Returns  {'ok', version}, {'exists'}, {'missing'} or {'changed'}
  */
 export const PUT_MANIFEST = defineScript(`
@@ -854,14 +858,14 @@ elseif ARGV[3] ~= '*' then
   if not before then return {'missing'} end
   if string.match(before, '^%d+') ~= ARGV[3] then return {'changed'} end
 end
-begin_versions(ARGV[9])
+begin_versions(ARGV[10])
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
-end_versions(ARGV[9], version)
+end_versions(ARGV[10], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
 redis.call('HSET', records, ARGV[2], number(version) .. ' ' .. ARGV[4])
 redis.call('ZADD', base .. '${MANIFEST_KEY.order}' .. ARGV[1], 0, ARGV[2])
 redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', before and 'M' or 'A', 'a', ARGV[5], 'c', ARGV[6])
-publish(base, version, 1, ARGV[7], tonumber(ARGV[8]))
+publish(base, version, #ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9]))
 return {'ok', number(version)}
 `);
 
@@ -870,7 +874,7 @@ return {'ok', number(version)}
  *
  * KEYS  1 base of the manifests
  * ARGV  1 kind, 2 place, 3 expected version ('' = any), 4 id in the feed, 5 encoded change, 6 channel of the feed,
- *       7 length of the feed, 8 key of the clock of versions, '' on a cluster
+ *       7 length of the feed, 8 its bytes, roughly, 9 key of the clock of versions, '' on a cluster
  * Returns  what was stored (version, space, record), or nil if nothing was removed
  */
 export const REMOVE_MANIFEST = defineScript(`
@@ -880,14 +884,14 @@ local records = base .. '${MANIFEST_KEY.records}' .. ARGV[1]
 local before = redis.call('HGET', records, ARGV[2])
 if not before then return false end
 if ARGV[3] ~= '' and string.match(before, '^%d+') ~= ARGV[3] then return false end
-begin_versions(ARGV[8])
+begin_versions(ARGV[9])
 local version = version_after(redis.call('HGET', base .. '${SHARD_KEY.meta}', 'version'))
-end_versions(ARGV[8], version)
+end_versions(ARGV[9], version)
 redis.call('HSET', base .. '${SHARD_KEY.meta}', 'version', number(version))
 redis.call('HDEL', records, ARGV[2])
 redis.call('ZREM', base .. '${MANIFEST_KEY.order}' .. ARGV[1], ARGV[2])
 redis.call('XADD', base .. '${SHARD_KEY.feed}', number(version) .. '-0', 't', 'D', 'a', ARGV[4], 'c', ARGV[5])
-publish(base, version, 1, ARGV[6], tonumber(ARGV[7]))
+publish(base, version, #ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 return before
 `);
 
