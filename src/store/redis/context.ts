@@ -1,6 +1,6 @@
 /** What the parts of the Redis adapter share. */
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
-import type { RedisKeys } from "./keys.ts";
+import { MIN_FEED, type RedisKeys } from "./keys.ts";
 import type { RedisLink } from "./link.ts";
 import type { OwnChanges } from "./feed/own_changes.ts";
 import type { SharedTexts } from "./shared_texts.ts";
@@ -49,7 +49,7 @@ export function clockKey({ link, keys }: Pick<RedisContext, "link" | "keys">): s
 
 /** Length of one shard's feed. */
 export function feedLengthOf(total: number, shards: number): number {
-  return Math.max(8, Math.ceil(total / shards));
+  return Math.max(MIN_FEED, Math.ceil(total / shards));
 }
 
 /** The result of a waiter's call; undefined, not an error, if the store is closed meanwhile. */

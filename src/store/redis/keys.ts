@@ -80,6 +80,9 @@ export const MANIFEST_KEY = {
   order: "o:",
 } as const;
 
+/** So many changes stay in a feed that is trimmed, however large they are: in one that shows fewer after some version, none is missing. */
+export const MIN_FEED = 8;
+
 /** The longest term of a lease, ms: what seems to hold for longer was taken before the clock of the server went back. */
 export const MAX_TERM_MS = 600_000;
 

@@ -13,6 +13,7 @@ import {
   MANIFEST_KEY,
   MARK_ROW,
   MAX_TERM_MS,
+  MIN_FEED,
   REMAINS_FIELD,
   SHARD_KEY,
 } from "./keys.ts";
@@ -83,19 +84,19 @@ local function end_versions(clock, version)
   if clock ~= '' and version > shown then show(clock, version) end
 end
 
--- Notes up to where a feed was trimmed.
-local function note_floor(base)
+-- Notes up to where a feed was trimmed. 'latest': the change that follows this version is still there, if there is one.
+local function note_floor(base, latest)
   local first = redis.call('XRANGE', base .. '${SHARD_KEY.feed}', '-', '+', 'COUNT', 1)[1]
-  local floor = tonumber(string.match(first[1], '^%d+')) - 1
+  local floor = math.min(tonumber(string.match(first[1], '^%d+')) - 1, latest)
   redis.call('HSET', base .. '${SHARD_KEY.meta}', 'floor', number(floor))
 end
 
--- Trims a feed at about every eighth change.
-local function trim_feed(base, version, count, length)
+-- Trims a feed at about every eighth change. 'before': the version before these changes, all of which stay.
+local function trim_feed(base, before, version, count, length)
   local feed = base .. '${SHARD_KEY.feed}'
   if version % 8 < count and redis.call('XLEN', feed) > length + length / 16 then
     redis.call('XTRIM', feed, 'MAXLEN', length)
-    note_floor(base)
+    note_floor(base, before)
   end
 end
 `;
@@ -107,7 +108,7 @@ local function publish(base, version, size, channel, max_length, max_bytes)
   local mean = tonumber(redis.call('HGET', meta, 'mean') or '1024')
   mean = mean + (size + 500 - mean) / 16
   redis.call('HSET', meta, 'mean', number(mean))
-  trim_feed(base, version, 1, math.min(max_length, math.max(8, math.floor(max_bytes / mean))))
+  trim_feed(base, version - 1, version, 1, math.min(max_length, math.max(${MIN_FEED}, math.floor(max_bytes / mean))))
   redis.call('PUBLISH', channel, '')
 end
 `;
@@ -574,7 +575,7 @@ local function commit(list, argument)
   if needed ~= '' and not are_manifests(needed) then return {'manifests'} end
 
   floor, mean = tonumber(lease[4] or '0'), tonumber(lease[5] or '1024')
-  length = math.min(max_length, math.max(8, math.floor(max_bytes / mean)))
+  length = math.min(max_length, math.max(${MIN_FEED}, math.floor(max_bytes / mean)))
   local version = math.max(version_after(lease[3]) - 1, newest)
   measures = count > 1 or (version + 1) % 8 < 1
 
@@ -619,7 +620,8 @@ local function commit(list, argument)
   if mark ~= '' then news[#news + 1], news[#news + 2] = 'mark', mark end
   if cursor ~= '' then news[#news + 1], news[#news + 2] = 'cursor', cursor end
   if #news > 0 then call('HSET', meta, unpack(news)) end
-  if count > 0 then trim_feed(base, version, count, length) end
+  -- Whoever reads after each commit misses nothing.
+  if count > 0 then trim_feed(base, tonumber(lease[3] or '0'), version, count, math.max(length, count)) end
 
   if rows_gone + rows > 0 then
     local outbox = base .. '${SHARD_KEY.outbox}'
@@ -732,11 +734,11 @@ end
 
 local function trim_old(base, mean)
   local feed = base .. '${SHARD_KEY.feed}'
-  local excess = redis.call('XLEN', feed) - math.max(8, math.floor(ARGV[4] / mean))
+  local excess = redis.call('XLEN', feed) - math.max(${MIN_FEED}, math.floor(ARGV[4] / mean))
   if excess <= 0 then return end
   -- Only whole nodes of the stream, which is cheap, and never more than that many entries.
   local gone = redis.call('XTRIM', feed, 'MINID', '~', oldest .. '-0', 'LIMIT', excess)
-  if gone > 0 then note_floor(base) end
+  if gone > 0 then note_floor(base, math.huge) end
 end
 
 for at = 5, #ARGV, 2 do

@@ -13,7 +13,7 @@ import type { RedisContext } from "../context.ts";
 import { withEarlierTexts } from "./earlier_texts.ts";
 import { decodeIndex } from "../index.ts";
 import { byVersion, type FeedEntry } from "./entry.ts";
-import { FEED_FIELD, SHARD_KEY } from "../keys.ts";
+import { FEED_FIELD, MIN_FEED, SHARD_KEY } from "../keys.ts";
 import { READ_HISTORY } from "../list_scripts.ts";
 import { readMeta } from "./meta.ts";
 import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
@@ -26,6 +26,8 @@ type Place = Pick<Change, "type" | "id" | "version">;
 interface FeedPortion {
   entries: FeedEntry[];
   upTo: number;
+  /** Bases of the feeds that may have been trimmed past the beginning: entries before these may be gone. */
+  unsure: string[];
 }
 
 const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
@@ -55,16 +57,18 @@ export class FeedReader {
     const reading = this.#readFeeds(bases, `${after}-${2 ** 53 - 1}`, String(count));
     let bound = Infinity;
     const found: FeedEntry[] = [];
+    const unsure: string[] = [];
     for (const reply of await reading) {
       const [feed, list] = listOf(reply);
       const entries = listOf(list);
+      if (entries.length >= MIN_FEED) unsure.push(baseOf(String(feed)));
       found.push(
         ...await Promise.all(entries.map((entry) => this.#entryOf(String(feed), entry))),
       );
       if (entries.length === count) bound = Math.min(bound, found.at(-1)?.version ?? bound);
     }
     const entries = found.filter(({ version }) => version <= bound).sort(byVersion);
-    return { entries, upTo: bound };
+    return { entries, upTo: bound, unsure };
   }
 
   async #readFeeds(bases: readonly string[], from: string, count: string): Promise<unknown[]> {
@@ -132,7 +136,7 @@ export class FeedReader {
       version: Number(version),
       lacksTexts: isShort && type === "MODIFIED" && !rest.some(tellsBefore),
       size: rest.reduce((sum, text) => sum + text.length, 0),
-      change: await this.#withSharedTexts(feed.slice(0, -SHARD_KEY.feed.length), change),
+      change: await this.#withSharedTexts(baseOf(feed), change),
     };
   }
 
@@ -147,6 +151,11 @@ export class FeedReader {
       throw new Error("The feed no longer has a text that workflows had in common");
     });
   }
+}
+
+/** The base under which a feed lies. */
+function baseOf(feed: string): string {
+  return feed.slice(0, -SHARD_KEY.feed.length);
 }
 
 function wholeChange(change: Change, how: Shortening | undefined): Change {

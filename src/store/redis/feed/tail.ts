@@ -139,15 +139,13 @@ export class FeedTail {
   async #readNext(known = this.#context.own.knownAfter(this.#at)): Promise<number> {
     const { own } = this.#context;
     const bases = await this.#reader.basesWithout(known);
-    const startedAt = performance.now();
     // Nothing waits in between: calls that are counted here are carried out before the read, and the epochs are asked for
     // after it. A shard that still has its epoch had it then.
     const { calls } = own;
     const reading = this.#reader.readFrom(bases, this.#at, READ);
     const asking = this.#epochs.areStill(known);
-    const [{ entries, upTo }, areKnown] = await Promise.all([reading, asking]);
-    const isGapPossible = entries.length >= READ || performance.now() - startedAt > LOOK_AGAIN_MS;
-    if (isGapPossible) await this.#reader.assertKept(this.#at, bases);
+    const [{ entries, upTo, unsure }, areKnown] = await Promise.all([reading, asking]);
+    if (unsure.length > 0) await this.#reader.assertKept(this.#at, unsure);
     // By then all commits are noted that were answered before the read.
     if (known.size > 0) await setImmediate();
     if (!areKnown) own.forget();
