@@ -114,6 +114,7 @@ function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: Co
   const reference = layout === 1 || common === undefined ? "" : shared.referenceFor(common);
   const loses = common !== undefined || drop.includes(COMMON_KEY);
   const entry = remove ? undefined : index;
+  if (remove) memory.noteRemoved(id);
   head.push(id, bit(create), bit(remove), bit(silent), bit(loses), bit(entry !== undefined));
   const counts = head.length;
   head.push(0, drop.length, 0, memory.ageOf(id), remains, reference);

@@ -86,6 +86,11 @@ export class ShardMemory {
     return age >= span || created.at < performance.now() - ms ? "" : String(age);
   }
 
+  /** A removal is being sent: what follows it in the same commit finds no index entry. */
+  noteRemoved(id: string): void {
+    this.#entries.delete(id);
+  }
+
   /** A commit was written. @param reply versions of its changes, after something else */
   noteCommit({ actors }: ShardCommit, reply: readonly (Version | undefined)[]): void {
     let at = 1;
