@@ -18,6 +18,7 @@ import { READ_HISTORY } from "../list_scripts.ts";
 import { readMeta } from "./meta.ts";
 import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
 import { listOf, pairsOf, textsOf } from "../replies.ts";
+import { readVersion } from "../version.ts";
 import { type Shortening, shorteningOf, wholeKey, wholeParts } from "../texts/short_texts.ts";
 
 type Place = Pick<Change, "type" | "id" | "version">;
@@ -26,6 +27,8 @@ type Place = Pick<Change, "type" | "id" | "version">;
 interface FeedPortion {
   entries: FeedEntry[];
   upTo: number;
+  /** There are others that cannot be shown yet. */
+  hasMore: boolean;
   /** Bases of the feeds that may have been trimmed past the beginning: entries before these may be gone. */
   unsure: string[];
 }
@@ -50,12 +53,15 @@ export class FeedReader {
   }
 
   /**
-   * The same of some feeds. The read is sent before this returns.
+   * The same of some feeds. On one server, the read is sent before this returns.
    * @param bases of shards or of the manifests
    */
   async readFrom(bases: readonly string[], after: number, count: number): Promise<FeedPortion> {
+    // Several servers give versions by their own clocks, and are read one after the other. What any of them gives from now on is
+    // higher than what the slowest clock shows. A change above that may be followed by one with a lower version.
+    const { link } = this.#context;
+    let bound = link.isOneServer ? Infinity : Number(await readVersion(this.#context));
     const reading = this.#readFeeds(bases, `${after}-${2 ** 53 - 1}`, String(count));
-    let bound = Infinity;
     const found: FeedEntry[] = [];
     const unsure: string[] = [];
     for (const reply of await reading) {
@@ -68,7 +74,7 @@ export class FeedReader {
       if (entries.length === count) bound = Math.min(bound, found.at(-1)?.version ?? bound);
     }
     const entries = found.filter(({ version }) => version <= bound).sort(byVersion);
-    return { entries, upTo: bound, unsure };
+    return { entries, upTo: bound, hasMore: entries.length < found.length, unsure };
   }
 
   async #readFeeds(bases: readonly string[], from: string, count: string): Promise<unknown[]> {

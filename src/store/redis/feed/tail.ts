@@ -20,6 +20,8 @@ const KEPT_SIZE = 16 << 20;
 const REST_MS = 20_000;
 /** Pause between two reads while much changes, so that many commits are read at once. */
 const PAUSE_MS = 4;
+/** Pause before the next read when a server of a cluster has given versions that the clock of another has not reached. */
+const CLOCK_PAUSE_MS = 10;
 /** Much: so many changes in about so many milliseconds. */
 const MANY = 100;
 const LATELY_MS = 100;
@@ -40,6 +42,8 @@ export class FeedTail {
   #readAt = 0;
   /** Changes of late; older ones count less and less. */
   #recent = 0;
+  /** There were changes that could not be shown yet. */
+  #hasMore = false;
   /** Counts messages, to notice one during a read. */
   #messages = 0;
 
@@ -106,6 +110,10 @@ export class FeedTail {
         if (found > 0 && this.#recent > MANY) await wakeups.wait([], PAUSE_MS, signal);
         // Whatever is committed from now on is followed by a message, or is a call of this process.
         if (found >= READ || this.#messages + own.calls !== before) continue;
+        if (this.#hasMore) {
+          await wakeups.wait([], CLOCK_PAUSE_MS, signal);
+          continue;
+        }
       } catch (error) {
         if (error instanceof VersionTooOld) await this.#restart().catch(() => {});
         // Otherwise Redis is away: what was missed is read when it is back.
@@ -144,7 +152,8 @@ export class FeedTail {
     const { calls } = own;
     const reading = this.#reader.readFrom(bases, this.#at, READ);
     const asking = this.#epochs.areStill(known);
-    const [{ entries, upTo, unsure }, areKnown] = await Promise.all([reading, asking]);
+    const [{ entries, upTo, hasMore, unsure }, areKnown] = await Promise.all([reading, asking]);
+    this.#hasMore = hasMore;
     if (unsure.length > 0) await this.#reader.assertKept(this.#at, unsure);
     // By then all commits are noted that were answered before the read.
     if (known.size > 0) await setImmediate();
