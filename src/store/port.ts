@@ -67,8 +67,9 @@ export interface Membership {
   /**
    * Extends leases that are still held under these epochs, even expired ones if nobody took them; returns the lost
    * shards.
+   * @param unknown gets the shards whose server does not answer now, while others do
    */
-  renew(leases: Lease[], replica: string, ttlMs: number): Promise<number[]>;
+  renew(leases: Lease[], replica: string, ttlMs: number, unknown?: Set<number>): Promise<number[]>;
   /** Gives a lease back; no effect if the epoch is stale. */
   release(lease: Lease): Promise<void>;
 }

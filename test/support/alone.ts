@@ -33,6 +33,7 @@ export const ALONE = {
     "test/contract/archive/argo_archive.test.ts",
     "test/contract/http/request_bodies.test.ts",
     "test/contract/store/large_retry.test.ts",
+    "test/contract/store/redis/dead_master.test.ts",
     "test/contract/store/store.test.ts",
   ],
   e2e: [

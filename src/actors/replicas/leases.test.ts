@@ -46,3 +46,27 @@ test("a lease that was given back during the renewal is not lost", async () => {
   expect(leases.isFresh(0)).toBe(true);
   expect(leases.isFresh(1)).toBe(false);
 });
+
+test("a lease whose server does not answer is neither lost nor sure", async () => {
+  const clock = new ManualClock();
+  const { membership } = openMemoryStore({ now: () => clock.now() });
+  const leases = new Leases({
+    store: {
+      acquire: (...args) => membership.acquire(...args),
+      release: (...args) => membership.release(...args),
+      renew: (all, replica, ttlMs, unknown) => {
+        unknown?.add(1);
+        return membership.renew(all.filter(({ shard }) => shard !== 1), replica, ttlMs);
+      },
+    },
+    clock,
+    replica: "a",
+    ttlMs: TTL_MS,
+  });
+  for (const shard of [0, 1]) await leases.acquire(shard);
+  await clock.advance(TTL_MS - 1);
+  expect(await leases.renew()).toEqual([]);
+  await clock.advance(1);
+  expect(leases.isFresh(0)).toBe(true);
+  expect(leases.isFresh(1)).toBe(false);
+});

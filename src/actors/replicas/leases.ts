@@ -48,11 +48,13 @@ export class Leases {
     const leases = [...this.#held.values()];
     if (leases.length === 0) return [];
     const askedAt = clock.monotonic();
-    const lost = new Set(await store.renew(leases, replica, ttlMs));
+    const unknown = new Set<number>();
+    const lost = new Set(await store.renew(leases, replica, ttlMs, unknown));
     // One that was given back meanwhile is not lost.
     const held = leases.filter((lease) => this.#held.get(lease.shard) === lease);
     for (const { shard } of held) {
-      if (!lost.has(shard)) this.#freshUntil.set(shard, askedAt + ttlMs);
+      const isRenewed = !lost.has(shard) && !unknown.has(shard);
+      if (isRenewed) this.#freshUntil.set(shard, askedAt + ttlMs);
     }
     return held.filter(({ shard }) => lost.has(shard));
   }

@@ -7,6 +7,7 @@ import type { Cursor, MailboxEntry } from "../port.ts";
 import { LOOK_AGAIN_MS, type RedisContext, untilClosed } from "./context.ts";
 import { SHARD_KEY } from "./keys.ts";
 import { listOf, streamEntriesOf } from "./replies.ts";
+import { eachThatAnswers } from "./shard_calls.ts";
 import { mailboxEntry } from "../unreadable_command.ts";
 import { takeTurns } from "../take_turns.ts";
 
@@ -73,8 +74,11 @@ export class MailboxReader {
     const at = performance.now();
     for (const { shard, cursor } of places) this.#emptyFrom.set(shard, { cursor, at });
     try {
-      const groups = this.#context.link.isOneServer ? [places] : places.map((place) => [place]);
-      return await Promise.all(groups.map((group) => this.#readGroup(group, max)));
+      if (this.#context.link.isOneServer) return [await this.#readGroup(places, max)];
+      // A mailbox whose server does not answer counts as empty until it is looked at again.
+      const read = (place: Place) => this.#readGroup([place], max);
+      const found = await eachThatAnswers(places, read, LOOK_AGAIN_MS);
+      return found.filter((entries) => entries !== undefined);
     } catch (error) {
       for (const { shard } of places) this.#emptyFrom.delete(shard);
       throw error;

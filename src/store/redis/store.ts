@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import type { BlobStore } from "../blob_port.ts";
-import type { Membership, Store } from "../port.ts";
+import type { Lease, Membership, Store } from "../port.ts";
 import {
   clockKey,
   DEFAULT_SHARDS,
@@ -36,13 +36,16 @@ import {
   RESET_FEED,
 } from "./scripts.ts";
 import { checkSettings } from "./settings_check.ts";
-import { askShards } from "./shard_calls.ts";
+import { askShards, eachThatAnswers } from "./shard_calls.ts";
 import { RedisShards } from "./shards.ts";
 import { SharedTexts } from "./shared_texts.ts";
 import { LAYOUT, Terms, UNFINISHED } from "./terms.ts";
 import { parseRedisUrl } from "./url.ts";
 import { Wakeups } from "../wakeups.ts";
 import { completedLabel, STANDARD_NAMING } from "../../spec/naming.ts";
+
+/** A server of a cluster that says nothing for this part of a term must not keep the leases on the others from being renewed. */
+const ANSWERS_PER_TERM = 4;
 
 export interface RedisStoreOptions {
   /** See `url.ts`. */
@@ -184,7 +187,7 @@ function createMembership(
   context: RedisContext,
   shardCount: (wish?: number) => Promise<number>,
 ): Membership {
-  const { link, keys, feedAgeMs, own } = context;
+  const { link, keys, own } = context;
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -213,23 +216,36 @@ function createMembership(
       const [epoch, expired] = textsOf(reply);
       return { shard, epoch: Number(epoch), ...(expired && { expiredAt: Number(expired) }) };
     },
-    async renew(leases, replica, ttlMs) {
-      const bytes = Math.ceil(OLD_SHARE * FEED_BYTES / await shardCount());
-      const first = [replica, ...[Math.ceil(ttlMs), feedAgeMs, bytes].map(String)];
-      const held = await askShards(context, RENEW, first, leases, ({ shard, epoch }) => [
-        keys.shard(shard),
-        String(epoch),
-      ]);
-      const lost = leases.filter((_, index) => held[index] !== 1).map(({ shard }) => shard);
-      for (const shard of lost) own.forget(shard);
-      return lost;
-    },
+    renew: (...leases) => renewLeases(context, ...leases),
     async release({ shard, epoch }) {
       // Whoever takes it next may be an older program, see `Epochs`.
       own.forget(shard);
       await link.run(RELEASE, keys.shard(shard), [String(epoch)]);
     },
   };
+}
+
+/** As `Membership.renew`. */
+async function renewLeases(
+  context: RedisContext,
+  ...[leases, replica, ttlMs, unknown]: Parameters<Membership["renew"]>
+): Promise<number[]> {
+  const { link, keys, own, feedAgeMs, shardCount } = context;
+  const bytes = Math.ceil(OLD_SHARE * FEED_BYTES / await shardCount());
+  const first = [replica, ...[Math.ceil(ttlMs), feedAgeMs, bytes].map(String)];
+  const ask = (some: Lease[]) =>
+    askShards(context, RENEW, first, some, ({ shard, epoch }) => [
+      keys.shard(shard),
+      String(epoch),
+    ]);
+  const askOne = (lease: Lease) => ask([lease]).then(([one]) => one);
+  const held = link.isOneServer
+    ? await ask(leases)
+    : await eachThatAnswers(leases, askOne, ttlMs / ANSWERS_PER_TERM);
+  for (const [at, { shard }] of leases.entries()) if (held[at] === undefined) unknown?.add(shard);
+  const lost = leases.filter((_, at) => held[at] === 0).map(({ shard }) => shard);
+  for (const shard of lost) own.forget(shard);
+  return lost;
 }
 
 function createBlobs({ link, keys }: RedisContext): BlobStore {
