@@ -60,6 +60,27 @@ test("a token's answer without bound is not kept", async () => {
   await expect(readWithToken()).rejects.toThrow("more than 1048576 bytes");
 });
 
+test("a download whose server falls silent is given up, and its connection is closed", async () => {
+  hurry();
+  let isClosed = false;
+  answer = (request, response) => {
+    request.socket.once("close", () => isClosed = true);
+    response.writeHead(200, { "content-length": "1000" }).write("a");
+  };
+  const found = await readUrl({ url: `${base}/file` }, secret);
+  await expect(found?.body.toArray()).rejects.toThrow(`${base} sent nothing for 300 s`);
+  await vi.waitFor(() => expect(isClosed).toBe(true));
+});
+
+test("a download that breaks off is not taken for whole", async () => {
+  answer = (_, response) => {
+    response.writeHead(200, { "content-length": "1000" }).write("a");
+    setTimeout(() => response.destroy(), 50);
+  };
+  const found = await readUrl({ url: `${base}/file` }, secret);
+  await expect(found?.body.toArray()).rejects.toThrow();
+});
+
 test.each(["takes nothing", "takes all and says nothing"])(
   "an upload to a server that %s is given up, and its source is closed",
   async (how) => {

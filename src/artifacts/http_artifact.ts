@@ -13,9 +13,12 @@ import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
 import { openHttp, sendHttp } from "../platform/http_request.ts";
 import type { StoredObject } from "./object_store.ts";
+import { limitSilence } from "./silence.ts";
 
 /** Longest wait for the beginning of an answer. */
 const ANSWER_TIMEOUT_MS = 60_000;
+/** Longest time in which a server sends nothing of a download: that of the upload. */
+const SILENCE_MS = 300_000;
 /** Longest time in which a server takes nothing of an upload, or does not answer it: that of Node's `fetch`; Deno's has none. */
 const UPLOAD_TIMEOUT_MS = 300_000;
 /** Most bytes of the answer to a request for a token. */
@@ -46,7 +49,11 @@ export async function download(
   const body = await openInTime(url, headers);
   const status = body.statusCode ?? 0;
   if (status >= 200 && status < 300) {
-    return { size: Number(body.headers["content-length"] ?? 0), body };
+    const late = () => new Error(`${url.origin} sent nothing for ${SILENCE_MS / 1000} s`);
+    return {
+      size: Number(body.headers["content-length"] ?? 0),
+      body: limitSilence(body, { ms: SILENCE_MS, late, clock: systemClock }),
+    };
   }
   body.destroy();
   if (status === 404) return undefined;
