@@ -47,8 +47,13 @@ export function createApp(deps: AppDeps, routes: readonly Route[]): App {
     return problemResponse(asProblem(error));
   });
   const fetch = async (request: Request, env: RequestEnv): Promise<Response> => {
+    const { path } = env.target;
     const isHead = request.method === "HEAD";
-    const served = isHead ? table.find("GET", env.target.path) : undefined;
+    if (isHead && path.startsWith("/api/")) {
+      const refusal = new Response(null, noRouteResponse(table, path));
+      return completeAnswer(refusal, env, deps.origin);
+    }
+    const served = isHead ? table.find("GET", path) : undefined;
     if (served !== undefined) return new Response(null, await serveRoute(served, request, env));
     return completeAnswer(await app.fetch(request, env), env, deps.origin);
   };

@@ -117,9 +117,6 @@ function refuseTarget(
 ): Response | undefined {
   const clean = cleanPath(path);
   if (clean !== path) return redirect(method, query === "" ? clean : `${clean}?${query}`);
-  if (method === "HEAD" && path.startsWith("/api/")) {
-    return new Response(null, { status: 501, headers: { "content-type": "application/json" } });
-  }
   if (METHODS.has(method)) return undefined;
   if (path.startsWith("/api/")) return problemResponse(noSuchRoute());
   return new Response(null, { status: 405, headers: { allow: "GET, POST, PUT, DELETE" } });

@@ -151,6 +151,8 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
   test.each([
     ["POST", "workflows/a/x/resume", "PUT", "this path takes PUT"],
     ["PATCH", "workflows/a/x", "GET, DELETE", "this path takes GET, DELETE"],
+    ["HEAD", "workflows/a/x", "GET, DELETE", "this path takes GET, DELETE"],
+    ["HEAD", "nosuch", null, null],
     ["POST", "events/a", null, "with a slash at its end it takes POST"],
     ["GET", "workflows", null, "with a slash at its end it takes POST, GET"],
     ["GET", "info/", null, "without the slash at its end it takes GET"],
