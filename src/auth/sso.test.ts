@@ -11,18 +11,22 @@ let server: Server;
 let issuer: string;
 /** The provider does not give its keys. */
 let isDown = false;
+/** Those that it gives. */
+let jwks: unknown[];
 let keys: Awaited<ReturnType<typeof generateKeyPair>>;
 
 /** A real provider: discovery document and keys over HTTP. */
 beforeAll(async () => {
   keys = await generateKeyPair("RS256");
-  const jwk = { ...await exportJWK(keys.publicKey), kid: "k1", alg: "RS256", use: "sig" };
+  jwks = [{ ...await exportJWK(keys.publicKey), kid: "k1", alg: "RS256", use: "sig" }];
   server = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
     if (isDown && request.url === "/keys") response.statusCode = 502;
+    if (request.url?.startsWith("/away/")) response.statusCode = 503;
+    if (request.url?.startsWith("/long/")) return void response.end(" ".repeat(2 << 20) + "{}");
     response.end(
       JSON.stringify(
-        request.url === "/keys" ? { keys: [jwk] } : { issuer, jwks_uri: `${issuer}/keys` },
+        request.url === "/keys" ? { keys: jwks } : { issuer, jwks_uri: `${issuer}/keys` },
       ),
     );
   });
@@ -45,8 +49,9 @@ function sign(
     .sign(change.key ?? keys.privateKey);
 }
 
-const authenticator = () =>
-  createSsoAuthenticator({ issuer, audience: "sluice", jwksUrl: "", rules: () => RULES });
+let now = 0;
+const options = { audience: "sluice", jwksUrl: "", rules: () => RULES, now: () => now };
+const authenticator = () => createSsoAuthenticator({ ...options, issuer });
 
 test("a signed token gives the identity and rights of its claims", async () => {
   const caller = await authenticator().authenticate(`Bearer ${await sign()}`);
@@ -77,10 +82,36 @@ test("while the provider's keys can't be read, no token is called wrong", async 
   isDown = false;
   expect((await own.authenticate(token))?.identity).toMatchObject({ subject: "ann" });
   const away = createSsoAuthenticator({
-    ...{ issuer, audience: "sluice", rules: () => RULES },
+    ...{ ...options, issuer },
     jwksUrl: "http://127.0.0.1:1/keys",
   });
   await expect(away.authenticate(token)).rejects.toMatchObject({ status: 503 });
+});
+
+test("keys that were read go on to count while the provider is away, until they are read again", async () => {
+  const token = `Bearer ${await sign()}`;
+  const own = authenticator();
+  await own.authenticate(token);
+  isDown = true;
+  now += 11 * 60_000;
+  expect((await own.authenticate(token))?.identity).toMatchObject({ subject: "ann" });
+  isDown = false;
+  const old = jwks;
+  jwks = [];
+  now += 10_000;
+  expect((await own.authenticate(token))?.identity).toMatchObject({ subject: "ann" });
+  now += 30_000;
+  await expect(own.authenticate(token)).rejects.toMatchObject({ status: 401 });
+  jwks = old;
+});
+
+test.each([
+  ["away", "answered 503"],
+  ["long", "more than 1048576 bytes"],
+])("a provider that is %s is not taken at its word", async (place, reason) => {
+  const own = createSsoAuthenticator({ ...options, issuer: `${issuer}/${place}` });
+  await expect(own.authenticate(`Bearer ${await sign()}`)).rejects
+    .toMatchObject({ status: 503, message: expect.stringContaining(reason) as string });
 });
 
 test("a token whose key the provider does not have is refused", async () => {

@@ -1,5 +1,5 @@
 /** OpenID Connect: bearer JWTs, checked by signature (the issuer's published keys), issuer, audience and expiry. */
-import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
 import { errorText } from "../base/error_text.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
@@ -18,6 +18,8 @@ export interface SsoOptions {
   rules: () => AccessRules;
   /** The workflow group. @default that of the reference */
   apiGroup?: string;
+  /** Epoch ms. */
+  now: () => number;
 }
 
 /** Asymmetric algorithms only: a shared secret would let every verifier sign. */
@@ -34,6 +36,11 @@ const ALGORITHMS = [
   "EdDSA",
 ];
 const DISCOVERY_TIMEOUT_MS = 5_000;
+/** Keys are read again after this time; when that fails, as often as this, ms. */
+const KEPT_MS = 10 * 60_000;
+const RETRY_MS = 30_000;
+/** Most bytes of an answer of the provider. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Accepts JWTs and leaves other credentials to others. The keys are fetched for the first token and kept. */
 export function createSsoAuthenticator(options: SsoOptions): Authenticator {
@@ -70,19 +77,36 @@ export function createSsoAuthenticator(options: SsoOptions): Authenticator {
   };
 }
 
-async function findKeys({ issuer, jwksUrl }: SsoOptions): Promise<JWTVerifyGetKey> {
-  if (jwksUrl !== "") return keysAt(jwksUrl);
+async function findKeys({ issuer, jwksUrl, now }: SsoOptions): Promise<JWTVerifyGetKey> {
+  if (jwksUrl !== "") return keysAt(jwksUrl, now);
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS) });
+    const response = await fetchBounded(url, {
+      signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS),
+    });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
     const document = await response.json() as { jwks_uri?: string };
     if (document.jwks_uri === undefined) throw new Error("no jwks_uri");
-    return keysAt(document.jwks_uri);
+    return keysAt(document.jwks_uri, now);
   } catch (cause) {
     throw unavailable(
       `the identity provider's keys cannot be found at ${url}: ${errorText(cause)}`,
     );
   }
+}
+
+/** `fetch`, whose answer fails when it is too long. */
+async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
+  const { body, status, headers } = await fetch(url, init);
+  let left = MAX_ANSWER_BYTES;
+  const bound = new TransformStream<Uint8Array, Uint8Array>({
+    transform(piece, controller) {
+      left -= piece.length;
+      if (left >= 0) controller.enqueue(piece);
+      else controller.error(new Error(`it sent more than ${MAX_ANSWER_BYTES} bytes`));
+    },
+  });
+  return new Response(body?.pipeThrough(bound) ?? null, { status, headers });
 }
 
 /** What a token can do about its key: to name another, or an algorithm that no key is for. */
@@ -92,11 +116,28 @@ const FAULTS_OF_TOKENS = [
   errors.JOSENotSupported,
 ];
 
-/** The keys at an address. When they can't be read, that says nothing about the token. */
-function keysAt(url: string): JWTVerifyGetKey {
-  const keyOf = createRemoteJWKSet(new URL(url));
+/**
+ * The keys at an address. When they can't be read, that says nothing about the token: those that were read last still count,
+ * and without any nobody knows.
+ */
+function keysAt(url: string, now: () => number): JWTVerifyGetKey {
+  const keyOf = createRemoteJWKSet(new URL(url), {
+    // Read again here: jose would forget the keys that it has.
+    cacheMaxAge: Infinity,
+    [customFetch]: fetchBounded,
+  });
+  let dueAt = 0;
   return async (header, token) => {
     try {
+      if (now() >= dueAt) {
+        dueAt = now() + RETRY_MS;
+        try {
+          await keyOf.reload();
+          dueAt = now() + KEPT_MS;
+        } catch (cause) {
+          if (keyOf.jwks() === undefined) throw cause;
+        }
+      }
       return await keyOf(header, token);
     } catch (cause) {
       if (FAULTS_OF_TOKENS.some((kind) => cause instanceof kind)) throw cause;

@@ -129,6 +129,7 @@ function createAuthenticators(
       jwksUrl: config.ssoJwksUrl,
       rules,
       apiGroup,
+      now: systemClock.now,
     }));
   }
   return authenticators;
