@@ -15,7 +15,13 @@ import type { Clock } from "../../platform/clock.ts";
 import { removeInside } from "../../platform/files/inside.ts";
 import { type Place, trustedPlace } from "../../platform/files/place.ts";
 import { createArguments, SCRIPT_PATH, splitVariables } from "./container_arguments.ts";
-import { ContainerCli, findContainerProgram, isOver, lastLine } from "./container_cli.ts";
+import {
+  ContainerCli,
+  findContainerProgram,
+  isOver,
+  lastLine,
+  LONG_WORK_MS,
+} from "./container_cli.ts";
 import type { ContainerFacts } from "./container_cli.ts";
 import { containerRefusal, parseContainerAllow } from "./container_rules.ts";
 import type { ContainerAllow } from "./container_rules.ts";
@@ -176,7 +182,8 @@ class ContainerRuntime implements LocalRuntime {
       },
     });
     await writeFile(envFile, splitVariables(container.name, env).file, { mode: 0o600 });
-    const { code, stderr } = await this.#cli.run(args).finally(() => rm(envFile, { force: true }));
+    const { code, stderr } = await this.#cli.run(args, LONG_WORK_MS)
+      .finally(() => rm(envFile, { force: true }));
     if (code === 0 || /already in use|name .* is already used/i.test(stderr)) return sidecar;
     const isPull = /pull|manifest unknown|not known|no such image|initializing source|denied/i
       .test(stderr);
@@ -281,7 +288,8 @@ class ContainerRuntime implements LocalRuntime {
 
   async #stopContainers(names: readonly string[], graceMs: number): Promise<void> {
     if (names.length === 0) return;
-    await this.#cli.run(["stop", "--time", String(Math.ceil(graceMs / 1000)), ...names]);
+    const args = ["stop", "--time", String(Math.ceil(graceMs / 1000)), ...names];
+    await this.#cli.run(args, graceMs);
   }
 
   async stop(folder: TaskFolder, graceMs: number): Promise<void> {

@@ -17,6 +17,7 @@ const RUNNING = `echo '[{"Name":"/c","State":{"Status":"running"}}]'`;
 const GONE = `echo "[]"; echo "Error: No such container: c" >&2; exit 1`;
 const AWAY = `echo "[]"; echo "Cannot connect to the Docker daemon at unix:///x." >&2; exit 1`;
 const NO_SOCKET = `echo "dial unix /x: connect: no such file or directory" >&2; exit 1`;
+const HANGS = `exec sleep 1000`;
 const SILENT = `echo "permission denied" >&2; exit 125`;
 
 const says = (script: string) => writeFile(join(dir, "says"), script);
@@ -54,4 +55,19 @@ test("a container has not ended because nobody can tell how it is", async () => 
   await says(GONE);
   await ended;
   expect(end).toBeUndefined();
+});
+
+test("a call that hangs is killed and has failed; the end of the container is seen later", async () => {
+  const hurried = {
+    ...systemClock,
+    after: (ms: number, run: () => void) => systemClock.after(ms / 400, run),
+  };
+  const own = new ContainerCli([join(dir, "docker")], "a=b", hurried);
+  await says(HANGS);
+  await expect(own.inspect(["c"])).rejects.toThrow("docker container did not end within 120 s");
+  const ended = own.ended("c");
+  await systemClock.sleep(100);
+  await says(GONE);
+  expect(await ended).toBeUndefined();
+  own.close();
 });

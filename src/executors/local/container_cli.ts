@@ -13,6 +13,10 @@ const PROGRAMS = ["podman", "docker", "nerdctl"];
 const CHECK_MS = 5_000;
 /** The same where the program gives no events. */
 const CHECK_WITHOUT_EVENTS_MS = 1_000;
+/** How long a call may take: its daemon may hang. */
+const CALL_MS = 120_000;
+/** How much longer one may take that moves much: an image that is pulled, a whole log. */
+export const LONG_WORK_MS = 30 * 60_000;
 /** Most bytes kept of what a call prints. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -124,8 +128,13 @@ export class ContainerCli {
     return (this.command[0] ?? "").replace(/^.*\//, "");
   }
 
-  /** Runs to the end. */
-  run(args: readonly string[]): Promise<CliResult> {
+  /**
+   * Runs to the end. A call that takes too long is killed, and has failed.
+   *
+   * @param workMs how long what it asks for may take, beside the call itself
+   */
+  run(args: readonly string[], workMs = 0): Promise<CliResult> {
+    const limitMs = CALL_MS + workMs;
     return new Promise((resolve, reject) => {
       const child = this.spawn(args);
       const stdout: Buffer[] = [];
@@ -142,10 +151,20 @@ export class ContainerCli {
       child.stderr?.on("data", (data: Buffer) => {
         stderr = (stderr + data.toString()).slice(-64 * 1024);
       });
-      child.once("error", reject);
-      child.once("close", (code) => {
-        resolve({ code: code ?? 1, stdout: Buffer.concat(stdout), stderr: stderr.trim() });
+      const end = (code: number) => {
+        cancel();
+        resolve({ code, stdout: Buffer.concat(stdout), stderr: stderr.trim() });
+      };
+      const cancel = this.#clock.after(limitMs, () => {
+        stderr += `\n${this.program} ${args[0]} did not end within ${limitMs / 1000} s`;
+        child.kill("SIGKILL");
+        end(1);
+      }, true);
+      child.once("error", (error) => {
+        cancel();
+        reject(error);
       });
+      child.once("close", (code) => end(code ?? 1));
     });
   }
 

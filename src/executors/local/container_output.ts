@@ -15,7 +15,7 @@ import {
   ToldLog,
   writeKeptLog,
 } from "./container_log.ts";
-import type { ContainerCli } from "./container_cli.ts";
+import { type ContainerCli, LONG_WORK_MS } from "./container_cli.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 import { exists } from "./scratch.ts";
 import type { TaskFolder } from "./scratch.ts";
@@ -56,7 +56,7 @@ export class ContainerOutput {
 
   async #copy(dir: string, name: string): Promise<void> {
     if (await exists(join(dir, "log"))) return;
-    const { code, stdout } = await this.#cli.run(["logs", name]);
+    const { code, stdout } = await this.#cli.run(["logs", name], LONG_WORK_MS);
     // The container is gone: another server has kept its output.
     if (code !== 0) return;
     await writeFile(join(dir, "stdout"), stdout);
