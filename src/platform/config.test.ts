@@ -125,6 +125,15 @@ test("parseConfig() wants what an authentication mode needs", () => {
     [],
   );
   expect(problemsOf([...sso, "--sso-jwks-url=keys"])).toHaveLength(1);
+  expect(problemsOf([...sso, "--sso-jwks-url=https://[i/keys"])).toEqual([
+    expect.stringContaining('--sso-jwks-url is "https://[i/keys", expected the address'),
+  ]);
+  const login = ["--sso-client-id=a", "--sso-redirect-url=https://[s/oauth2/callback"];
+  expect(problemsOf([...sso, ...login])).toEqual([
+    expect.stringContaining(
+      '--sso-redirect-url is "https://[s/oauth2/callback", expected an address',
+    ),
+  ]);
   const url = "--sso-redirect-url=https://sluice.example.com/below/oauth2/callback";
   expect(problemsOf([...sso, "--sso-client-id=pages", url])).toEqual([]);
   expect(problemsOf([...sso, "--sso-client-id=pages"])).toHaveLength(1);

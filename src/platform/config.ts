@@ -895,7 +895,7 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
   switch (row.type) {
     case "text":
       if (text === "" && row.mayBeEmpty === true) return text;
-      return text === "" || (row.pattern && !row.pattern.test(text))
+      return text === "" || (row.pattern && !fits(row.pattern, text))
         ? wrong(row.expected ?? "a text")
         : text;
     case "integer": {
@@ -923,6 +923,11 @@ function decode(row: Row, texts: string[], source: string, problems: string[]): 
         : wrong(row.choices.join(", "), stranger);
     }
   }
+}
+
+/** A pattern of addresses can't tell which of them are none: `https://[x/` has their form. */
+function fits(pattern: RegExp, text: string): boolean {
+  return pattern.test(text) && (!/^https?:/.test(text) || URL.canParse(text));
 }
 
 const DAY_MS = 86_400_000;
@@ -1021,7 +1026,7 @@ const IS_ADDRESS = /^https?:\/\/[^\s/]/;
 
 /** The keys of the issuer must be found; otherwise every token would be refused later on. */
 function checkIssuer({ ssoIssuer, ssoJwksUrl }: Config, problems: string[]): void {
-  if (ssoIssuer === "" || IS_ADDRESS.test(ssoJwksUrl || ssoIssuer)) return;
+  if (ssoIssuer === "" || fits(IS_ADDRESS, ssoJwksUrl || ssoIssuer)) return;
   problems.push(
     ssoJwksUrl === ""
       ? `--sso-issuer is "${ssoIssuer}", expected the address of the issuer, at which its keys are found, or --sso-jwks-url`
