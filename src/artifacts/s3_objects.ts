@@ -4,6 +4,7 @@ import { webStream } from "../platform/web_stream.ts";
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { errorText } from "../base/error_text.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { endsWithin, systemClock } from "../platform/clock.ts";
 import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
@@ -12,6 +13,27 @@ const PART_BYTES = 16 * 1024 * 1024;
 
 /** How long a signed address lets a read begin. */
 const READ_SECONDS = 300;
+
+/** Longest time of one request, of which the largest sends a part. */
+const REQUEST_MS = 10 * 60_000;
+
+/** The library waits for ever, and so does Deno's `fetch`. */
+class TimedClient extends S3Client {
+  override async makeRequest(
+    request: Parameters<S3Client["makeRequest"]>[0],
+  ): Promise<Response> {
+    const answer = super.makeRequest(request).then(wholeAnswer);
+    if (await endsWithin(systemClock, REQUEST_MS, answer)) return await answer;
+    throw new Error(`${this.host} did not answer within ${REQUEST_MS / 1000} s`);
+  }
+}
+
+/** An answer whose body has come. */
+async function wholeAnswer(response: Response): Promise<Response> {
+  const { body, bodyUsed, status, headers } = response;
+  if (body === null || bodyUsed) return response;
+  return new Response(await response.arrayBuffer(), { status, headers });
+}
 
 export interface S3Options {
   /** Host, with port if needed; a scheme overrides `insecure`. */
@@ -38,7 +60,7 @@ export class S3Objects implements ObjectStore {
     this.#options = options;
     this.name = `s3://${bucket}`;
     const isAws = /(^|\.)amazonaws\.com$/.test(endpoint);
-    this.#client = new S3Client({
+    this.#client = new TimedClient({
       endPoint: /^https?:\/\//.test(endpoint)
         ? endpoint
         : `${insecure === true ? "http" : "https"}://${endpoint}`,
