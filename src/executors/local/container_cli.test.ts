@@ -65,6 +65,10 @@ test("a call that hangs is killed and has failed; the end of the container is se
   const own = new ContainerCli([join(dir, "docker")], "a=b", hurried);
   await says(HANGS);
   await expect(own.inspect(["c"])).rejects.toThrow("docker container did not end within 120 s");
+  const read = async (output: AsyncIterable<Uint8Array>) => {
+    for await (const _ of output);
+  };
+  await expect(own.pipe(["container", "inspect"], read)).rejects.toThrow("gave nothing for 120 s");
   const ended = own.ended("c");
   await systemClock.sleep(100);
   await says(GONE);

@@ -4,6 +4,8 @@ import type { ChildProcess } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import process from "node:process";
+import type { Readable } from "node:stream";
+import { limitSilence } from "../../artifacts/silence.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { PROXY_VARIABLES } from "./proxy_variables.ts";
 
@@ -169,7 +171,7 @@ export class ContainerCli {
   }
 
   /**
-   * Runs to the end while its output is read, and ends it when the reader gives up.
+   * Runs to the end while its output is read, and ends it when the reader gives up or nothing comes for too long.
    *
    * @returns What the program said of itself. The reader's fault counts only when the program was content.
    */
@@ -189,7 +191,11 @@ export class ContainerCli {
     ended.catch(() => {});
     let fault: unknown;
     try {
-      await read(child.stdout as AsyncIterable<Uint8Array>);
+      await read(limitSilence(child.stdout as Readable, {
+        ms: CALL_MS,
+        late: () => new Error(`${this.program} ${args[0]} gave nothing for ${CALL_MS / 1000} s`),
+        clock: this.#clock,
+      }));
     } catch (error) {
       fault = error;
       child.kill("SIGKILL");

@@ -72,7 +72,8 @@ export class ContainerOutput {
   /** Writes the streams of the program to files; resolves to its exit code. */
   async #save(args: readonly string[], out: string, err: string): Promise<number> {
     const child = this.#cli.spawn(args);
-    const exited = exitOf(child);
+    const cancel = this.#clock.after(LONG_WORK_MS, () => child.kill("SIGKILL"), true);
+    const exited = exitOf(child).finally(cancel);
     const save = (stream: Readable | null, path: string) =>
       pipeline(stream ?? Readable.from([]), createWriteStream(path));
     await Promise.all([save(child.stdout, out), save(child.stderr, err)]);
