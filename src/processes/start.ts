@@ -11,6 +11,9 @@ import type { Logger } from "../platform/log.ts";
 import { stopSignal } from "../platform/process/stop_signal.ts";
 import { runProcesses } from "./parent.ts";
 
+/** Longest path of a socket on Linux. */
+const MAX_SOCKET_BYTES = 107;
+
 /** How many processes `--processes` asks for. */
 export function processCount({ processes }: Pick<Config, "processes">): number {
   return processes === "auto" ? availableParallelism() : Number(processes);
@@ -21,9 +24,11 @@ export async function startProcesses(config: Config, log: Logger): Promise<numbe
   const count = processCount(config);
   const stop = stopSignal(log);
   let command: string[];
+  let folder: string;
   try {
     command = commandOf(config);
     await checkPort(config);
+    folder = makeFolder();
   } catch (cause) {
     const reason = errorText(cause);
     process.stderr.write(`sluice: cannot start ${count} processes: ${reason}\n`);
@@ -31,12 +36,27 @@ export async function startProcesses(config: Config, log: Logger): Promise<numbe
   }
   log.info({ processes: count }, "starting processes");
   const { drainTimeout: drainTimeoutMs } = config;
-  const folder = mkdtempSync(join(tmpdir(), "sluice-"));
   try {
     const options = { count, folder, command, drainTimeoutMs, clock: systemClock, log, stop };
     return await runProcesses(options);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A folder for the sockets of the processes. */
+function makeFolder(): string {
+  const start = join(tmpdir(), "sluice-");
+  // The system writes six more characters; each process adds a slash, its number, and how often it was started.
+  if (Buffer.byteLength(start) + 6 + 16 > MAX_SOCKET_BYTES) {
+    throw new Error(
+      `a socket in ${tmpdir()} has too long a path; let TMPDIR name a shorter folder`,
+    );
+  }
+  try {
+    return mkdtempSync(start);
+  } catch (cause) {
+    throw new Error(`${errorText(cause)}; let TMPDIR name a folder that can be written to`);
   }
 }
 

@@ -152,12 +152,24 @@ test("processes do not outlive their parent, even when it is killed", async () =
   });
 });
 
+interface Ended {
+  status: number | null;
+  stderr: string;
+  stdout: string;
+}
+
 /** Runs a server that is expected to end by itself. */
-function endOf(...flags: string[]): { status: number | null; stderr: string; stdout: string } {
+function endOf(...flags: string[]): Ended {
+  return endIn({}, flags);
+}
+
+/** The same with variables of the environment. */
+function endIn(env: Record<string, string>, flags: string[]): Ended {
   const runtime = "Deno" in globalThis ? startFlags() : nodeStartFlags();
   return spawnSync(process.execPath, [...runtime, MAIN, ...flags], {
     encoding: "utf8",
     timeout: 60_000,
+    env: { ...process.env, ...env },
   });
 }
 
@@ -187,6 +199,19 @@ test("a port that is taken is told, and nothing is started", async () => {
     `--port=${port}`,
   );
   expect(stderr).toMatch(/^sluice: cannot start 2 processes: .*EADDRINUSE|[Aa]ddress .*in use/);
+  expect(stdout).not.toContain("process started");
+  expect(status).toBe(1);
+});
+
+test.each([
+  ["/nowhere", "ENOENT"],
+  [`/nowhere/${"long-".repeat(20)}`, "too long a path"],
+])("a folder for sockets that can't be had is told: %#", async (folder, reason) => {
+  const flags = ["--processes=2", "--store=redis://127.0.0.1:1", `--port=${await freePort()}`];
+  const { status, stderr, stdout } = endIn({ TMPDIR: folder }, flags);
+  expect(stderr).toContain("sluice: cannot start 2 processes: ");
+  expect(stderr).toContain(reason);
+  expect(stderr).toContain("let TMPDIR name a");
   expect(stdout).not.toContain("process started");
   expect(status).toBe(1);
 });
