@@ -224,7 +224,7 @@ export const CLAIMS: readonly Claim[] = [
     members: "flags",
     is: "nny",
     note:
-      "The object (`[deployment, web]`, `pod/x`), and the kubectl flags that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, type, namespace, selector of a deletion; others fail with a message",
+      "The object (`[deployment, web]`, `pod/x`), and the kubectl flags that change a call: validate, dry-run, field-manager, cascade, grace-period, ignore-not-found, wait, type, namespace, selector of a deletion; others fail with a message",
     shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   {

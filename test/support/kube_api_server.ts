@@ -194,7 +194,12 @@ export async function startKubeApiServer(): Promise<KubeApiServer> {
     const before = existing(place);
     const metadata = isJsonObject(given["metadata"]) ? given["metadata"] : {};
     const { uid, resourceVersion } = before.metadata;
-    if ((metadata["resourceVersion"] ?? resourceVersion) !== resourceVersion) {
+    // As real ones do for many kinds.
+    if (metadata["resourceVersion"] === undefined) {
+      const reason = "metadata.resourceVersion: must be specified for an update";
+      throw new Refusal(422, "Invalid", `"${before.metadata.name}" is invalid: ${reason}`);
+    }
+    if (metadata["resourceVersion"] !== resourceVersion) {
       throw new Refusal(409, "Conflict", "the object has been modified");
     }
     const after = { ...given, metadata: { ...before.metadata, ...metadata, uid } } as KubeObject;

@@ -9,16 +9,26 @@ import { KubeError } from "../../kubernetes/kube_client.ts";
 import type { KubeClient, KubeRequest } from "../../kubernetes/kube_client.ts";
 import { readConditions, verdictOn } from "./condition.ts";
 import { readResourceFlags, type ResourceFlags } from "./flags.ts";
-import { collectionOfKind, collectionOfWord, collectionPath } from "./place.ts";
+import {
+  collectionOfKind,
+  collectionOfWord,
+  collectionPath,
+  objectPath,
+  type Place,
+} from "./place.ts";
 import { isPassing } from "../passing_trouble.ts";
 import { memoryKey } from "../kubernetes/task_report.ts";
 import type { TaskMemory } from "../kubernetes/task_report.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
+import { Deletion, unless } from "./deletion.ts";
 import { manifestText, readManifest } from "./manifest.ts";
-import { isMarkedFor, markedObject, nameOf, namesVersion } from "./marked_object.ts";
+import { isMarkedFor, markedObject, nameOf, namesVersion, withVersionOf } from "./marked_object.ts";
 
-/** Longest wait before a call is repeated, ms. */
+/** Waits before a call is repeated, ms: the first and the longest one. */
+const FIRST_WAIT_MS = 500;
 const MAX_WAIT_MS = 10_000;
+/** How often an object is read that the account may not watch, ms: as often as the reference does. */
+const UNWATCHED_WAIT_MS = 5_000;
 /** Names that are tried for an object whose name the cluster is to choose. */
 const MAX_NAMES = 8;
 
@@ -38,13 +48,6 @@ export interface ResourceDeps {
   serviceAccount?: string;
   /** API group of Workflow objects. @default that of the reference */
   group?: string;
-}
-
-/** The address of an object. */
-interface Place {
-  /** Path of its collection. */
-  path: string;
-  name: string;
 }
 
 /** One action on one object. */
@@ -85,22 +88,22 @@ export class ResourceAction {
    * @param isBound to one version of the object: another one now is another one for good
    */
   async #patiently<Result>(call: () => Promise<Result>, isBound = false): Promise<Result> {
-    for (let wait = 500;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+    for (let wait = FIRST_WAIT_MS;; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       try {
         return await call();
       } catch (error) {
         if (this.#signal.aborted || !isPassing(error)) throw error;
         if (isBound && error instanceof KubeError && error.status === 409) throw error;
-        await this.#deps.clock.sleep(wait, this.#signal);
+        await this.#deps.clock.sleep(Math.max(wait, askedMs(error)), this.#signal);
       }
     }
   }
 
-  /** Carries it out. Gives the object; undefined after a deletion. */
+  /** Carries it out. Gives the object; undefined after a deletion, and when there is none and need not be. */
   async perform(): Promise<JsonObject | undefined> {
     const { action = "" } = this.#resource;
     const flags = readResourceFlags(this.#resource.flags ?? []);
-    const { query, deletion, ignoreNotFound } = flags;
+    const { query } = flags;
     if (flags.selector !== undefined && (action !== "delete" || flags.target?.name !== "")) {
       throw new Error(
         "--selector is for deletions by kind, for example flags [configmap, --selector=app=web]",
@@ -113,11 +116,11 @@ export class ResourceAction {
       flags.target !== undefined,
     ));
     this.#place = await this.#find(body, flags);
-    const { name, path } = this.#place;
-    const at = `${path}/${name}`;
+    // Without a name the path would be that of all objects of the kind.
+    const at = action === "create" || flags.selector !== undefined ? "" : objectPath(this.#place);
     switch (action) {
       case "get":
-        return await this.#call({ path: at });
+        return await this.#get(at, flags);
       case "create":
         return await this.#create(body, query);
       case "apply":
@@ -129,7 +132,7 @@ export class ResourceAction {
           body,
         });
       case "replace":
-        return await this.#call({ method: "PUT", path: at, query, body });
+        return await this.#replace(at, query, body);
       case "patch": {
         const contentType = PATCH_TYPES[patchType];
         if (contentType === undefined) {
@@ -138,7 +141,7 @@ export class ResourceAction {
         return await this.#call({ method: "PATCH", path: at, query, contentType, body });
       }
       case "delete":
-        await this.#delete(flags.selector, { ...query }, deletion, ignoreNotFound);
+        await this.#deletion(this.#place, flags).carryOut();
         return undefined;
       default:
         throw new Error(
@@ -180,31 +183,39 @@ export class ResourceAction {
     return { ...body, metadata: { ...own, ownerReferences: [...others, reference] } };
   }
 
-  async #delete(
-    labelSelector: string | undefined,
-    query: Record<string, string>,
-    deletion: JsonObject,
-    ignoreNotFound: boolean,
-  ): Promise<void> {
-    const { name = "", path = "" } = this.#place ?? {};
-    const body = { apiVersion: "v1", kind: "DeleteOptions", ...deletion };
-    if (name === "") {
-      const all = { ...query, labelSelector: labelSelector ?? "" };
-      return void await this.#call({ method: "DELETE", path, query: all, body });
-    }
-    const at = `${path}/${name}`;
-    const { memory } = this.#deps;
-    const key = memoryKey(this.#task.id, "deleting");
-    const isNoted = await this.#patiently(() => memory.getBlob(key)) !== undefined;
+  async #get(path: string, { ignoreNotFound }: ResourceFlags): Promise<JsonObject | undefined> {
     try {
-      // What is missing once this is noted was deleted by an earlier call, whose answer got lost.
-      if (!isNoted) {
-        await this.#call({ path: at }).catch(unless(403));
-        await this.#patiently(() => memory.putBlob(key, new Uint8Array([1])));
-      }
-      await this.#call({ method: "DELETE", path: at, query, body }).catch(unless(404));
+      return await this.#call({ path });
     } catch (error) {
-      if (!(ignoreNotFound && error instanceof KubeError && error.status === 404)) throw error;
+      if (ignoreNotFound !== true) throw error;
+      unless(404)(error);
+      return undefined;
+    }
+  }
+
+  #deletion(place: Place, flags: ResourceFlags): Deletion {
+    const { memory, clock } = this.#deps;
+    const key = memoryKey(this.#task.id, "deleting");
+    return new Deletion(place, flags, {
+      call: (request) => this.#call(request),
+      isNoted: async () => await this.#patiently(() => memory.getBlob(key)) !== undefined,
+      note: () => this.#patiently(() => memory.putBlob(key, new Uint8Array([1]))),
+      sleep: (ms) => clock.sleep(ms, this.#signal),
+    });
+  }
+
+  /** Replaces the object as it is now, unless the manifest says which version of it: many kinds take no other replacement. */
+  async #replace(path: string, query: Record<string, string>, body: Json): Promise<JsonObject> {
+    if (namesVersion(body)) return await this.#call({ method: "PUT", path, query, body });
+    for (;;) {
+      const next = withVersionOf(await this.#call({ path }), body);
+      try {
+        return await this.#call({ method: "PUT", path, query, body: next });
+      } catch (error) {
+        // Somebody was faster.
+        unless(409)(error);
+        await this.#deps.clock.sleep(FIRST_WAIT_MS, this.#signal);
+      }
     }
   }
 
@@ -217,7 +228,7 @@ export class ResourceAction {
     const known = await this.#patiently(() => memory.getBlob(key));
     if (known !== undefined) {
       place.name = Buffer.from(known).toString();
-      return await this.#call({ path: `${place.path}/${place.name}` });
+      return await this.#call({ path: objectPath(place) });
     }
     const made = await this.#make(manifest, place.path, query);
     place.name = nameOf(made);
@@ -235,7 +246,8 @@ export class ResourceAction {
         return await this.#call({ method: "POST", path, query, body });
       } catch (error) {
         if (!(error instanceof KubeError && error.reason === "AlreadyExists")) throw error;
-        const found = await this.#call({ path: `${path}/${nameOf(body)}` }).catch(() => ({}));
+        const found = await this.#call({ path: objectPath({ path, name: nameOf(body) }) })
+          .catch(() => ({}));
         if (isMarkedFor(found, id)) return found;
         if (nameOf(body) === nameOf(manifest) || nth === MAX_NAMES) throw error;
       }
@@ -246,7 +258,8 @@ export class ResourceAction {
   async #find(manifest: Json, flags: ResourceFlags): Promise<Place> {
     const discover = (path: string) => this.#call({ path });
     const { apiVersion, kind, metadata } = isJsonObject(manifest) ? manifest : {};
-    if (flags.target?.name === "" && flags.selector === undefined) {
+    // An empty selector would stand for all objects.
+    if (flags.target?.name === "" && (flags.selector ?? "").trim() === "") {
       throw new Error(`flags name no object, only its kind "${flags.target.kind}"`);
     }
     if (flags.target !== undefined && kind === undefined) {
@@ -262,13 +275,13 @@ export class ResourceAction {
     if (typeof apiVersion !== "string" || typeof kind !== "string") {
       throw new Error("resource.manifest has no apiVersion or no kind");
     }
-    const { name = "", namespace } = isJsonObject(metadata) ? metadata : {};
+    const { namespace } = isJsonObject(metadata) ? metadata : {};
     return {
       path: collectionPath(
         await collectionOfKind(discover, apiVersion, kind),
         typeof namespace === "string" ? namespace : flags.namespace ?? this.#task.namespace,
       ),
-      name: String(name),
+      name: nameOf(manifest),
     };
   }
 
@@ -284,6 +297,7 @@ export class ResourceAction {
     for (let object = first;;) {
       const verdict = decided(object);
       if (verdict !== undefined) return verdict;
+      let wait = FIRST_WAIT_MS;
       try {
         const version = isJsonObject(object["metadata"])
           ? object["metadata"]["resourceVersion"]
@@ -305,17 +319,16 @@ export class ResourceAction {
         }
       } catch (error) {
         if (this.#signal.aborted || !(error instanceof KubeError)) throw error;
+        wait = error.isTransient ? Math.max(wait, askedMs(error)) : UNWATCHED_WAIT_MS;
       }
       if (this.#signal.aborted) throw new Error("stopped");
-      await this.#deps.clock.sleep(500, this.#signal);
-      object = await this.#call({ path: `${place.path}/${place.name}` });
+      await this.#deps.clock.sleep(wait, this.#signal);
+      object = await this.#call({ path: objectPath(place) });
     }
   }
 }
 
-/** Throws an error, unless the API answered with this status. */
-function unless(status: number): (error: unknown) => void {
-  return (error) => {
-    if (!(error instanceof KubeError && error.status === status)) throw error;
-  };
+/** How long the API server asks to be left alone, ms. */
+function askedMs(error: unknown): number {
+  return error instanceof KubeError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
 }

@@ -47,17 +47,22 @@ export class ResourceExecutor extends ReplicaExecutor {
   async #carryOut(task: TaskSpec, signal: AbortSignal): Promise<TaskOutcome> {
     const act = new ResourceAction(task, task.template.resource ?? {}, this.#options, signal);
     const object = await act.perform();
-    if (object === undefined) return { phase: "Succeeded" };
-    const { object: last, failure } = await act.wait(object);
-    if (failure !== undefined) return { phase: "Failed", message: failure };
+    const ended = object === undefined ? undefined : await act.wait(object);
+    if (ended?.failure !== undefined) return { phase: "Failed", message: ended.failure };
     const parameters = (task.template.outputs?.parameters ?? []).map((parameter) =>
-      readOutput(parameter, last)
+      ended === undefined ? withoutObject(parameter) : readOutput(parameter, ended.object)
     );
     return {
       phase: "Succeeded",
       ...(parameters.length > 0 && { outputs: { parameters } }),
     };
   }
+}
+
+/** An output where there is no object: as in the reference, nothing or the default. */
+function withoutObject(parameter: Parameter): Parameter {
+  const { valueFrom } = parameter;
+  return valueFrom === undefined ? parameter : { ...parameter, value: valueFrom.default ?? "" };
 }
 
 function readOutput(parameter: Parameter, object: JsonObject): Parameter {

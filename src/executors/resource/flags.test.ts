@@ -14,17 +14,18 @@ test("flags become parts of calls", () => {
     query: { fieldValidation: "Ignore", fieldManager: "me" },
     deletion: { propagationPolicy: "Foreground", gracePeriodSeconds: 5 },
     ignoreNotFound: true,
+    isAwaited: true,
   });
   expect(readResourceFlags(["--dry-run=server", "--type", "merge", "--now"])).toEqual({
     query: { dryRun: "All" },
     deletion: { gracePeriodSeconds: 1 },
-    ignoreNotFound: false,
+    isAwaited: false,
     patchType: "merge",
   });
 });
 
 test("words name the object that is meant", () => {
-  const none = { query: {}, deletion: {}, ignoreNotFound: false };
+  const none = { query: {}, deletion: {}, isAwaited: true };
   expect(readResourceFlags(["deployment", "web", "-n", "other"])).toEqual({
     ...none,
     target: { kind: "deployment", name: "web" },

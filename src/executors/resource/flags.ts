@@ -7,7 +7,10 @@ export interface ResourceFlags {
   query: Record<string, string>;
   /** `DeleteOptions` of a deletion. */
   deletion: JsonObject;
-  ignoreNotFound: boolean;
+  /** Absent: as it is usual for the action. */
+  ignoreNotFound?: boolean;
+  /** A deletion ends when the object is gone. */
+  isAwaited: boolean;
   /** Of a patch, in place of `mergeStrategy`. */
   patchType?: string;
   /** The object that is meant where no manifest names it: `KIND NAME` or `KIND/NAME`. */
@@ -34,8 +37,8 @@ const PROPAGATION: Readonly<Record<string, string>> = {
   orphan: "Orphan",
 };
 
-/** Flags that change nothing here: an apply is the server's and takes over fields, nobody waits for a deletion. */
-const SILENT = new Set(["server-side", "force-conflicts", "overwrite", "wait", "save-config"]);
+/** Flags that change nothing here: an apply is the server's and takes over fields. */
+const SILENT = new Set(["server-side", "force-conflicts", "overwrite", "save-config"]);
 
 /** Flags whose value may be the next entry. */
 const WITH_VALUE = new Set(["field-manager", "grace-period", "type", "namespace", "selector"]);
@@ -48,7 +51,7 @@ const SHORT: Readonly<Record<string, string>> = { "-n": "--namespace", "-l": "--
  * @throws {Error} for one that is not known here, or whose value is not
  */
 export function readResourceFlags(flags: readonly string[]): ResourceFlags {
-  const read: ResourceFlags = { query: {}, deletion: {}, ignoreNotFound: false };
+  const read: ResourceFlags = { query: {}, deletion: {}, isAwaited: true };
   const words: string[] = [];
   for (let at = 0; at < flags.length; at++) {
     const flag = flags[at] ?? "";
@@ -78,7 +81,12 @@ function apply(read: ResourceFlags, name: string, value: string, flag: string): 
       read.query["fieldValidation"] = known(VALIDATION, value, flag);
       return;
     case "dry-run":
-      if (value !== "none") read.query["dryRun"] = "All";
+      if (value === "none") return;
+      read.query["dryRun"] = "All";
+      read.isAwaited = false;
+      return;
+    case "wait":
+      read.isAwaited = value === "true";
       return;
     case "field-manager":
       read.query["fieldManager"] = value;
@@ -109,7 +117,7 @@ function apply(read: ResourceFlags, name: string, value: string, flag: string): 
         `flag ${
           JSON.stringify(flag)
         } of a resource template is not supported: known are --validate, --dry-run, --field-manager, --cascade, ` +
-          "--grace-period, --now, --force, --ignore-not-found, --type, --namespace, --selector, --server-side",
+          "--grace-period, --now, --force, --ignore-not-found, --wait, --type, --namespace, --selector, --server-side",
       );
   }
 }

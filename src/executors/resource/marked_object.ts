@@ -51,6 +51,13 @@ export function namesVersion(object: Json | undefined): boolean {
   return resourceVersion !== undefined || uid !== undefined;
 }
 
+/** The object as the next version of another. */
+export function withVersionOf(other: JsonObject, object: Json): Json {
+  if (!isJsonObject(object)) return object;
+  const { resourceVersion = "" } = metadataOf(other);
+  return { ...object, metadata: { ...metadataOf(object), resourceVersion } };
+}
+
 function metadataOf(object: Json): JsonObject {
   const metadata = isJsonObject(object) ? object["metadata"] : undefined;
   return isJsonObject(metadata) ? metadata : {};

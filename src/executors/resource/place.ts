@@ -10,12 +10,35 @@ export interface Collection {
   isNamespaced: boolean;
 }
 
+/** The address of an object. */
+export interface Place {
+  /** Path of its collection. */
+  path: string;
+  name: string;
+}
+
 /** What the API server answers at a path. */
 export type Discover = (path: string) => Promise<JsonObject>;
 
 /** Path of the collection; the namespace matters for kinds that have one. */
 export function collectionPath({ root, plural, isNamespaced }: Collection, namespace: string) {
-  return isNamespaced ? `${root}/namespaces/${namespace}/${plural}` : `${root}/${plural}`;
+  return isNamespaced
+    ? `${root}/namespaces/${pathPart(namespace, "namespace")}/${plural}`
+    : `${root}/${plural}`;
+}
+
+/** Path of one object. @throws {Error} when it has no name, or one that no object can have */
+export function objectPath({ path, name }: Place): string {
+  return `${path}/${pathPart(name, "name")}`;
+}
+
+/** A name as a part of a path. One that leads elsewhere would stand for other objects. */
+function pathPart(text: string, what: "name" | "namespace"): string {
+  if (text === "") throw new Error(`resource.manifest has no metadata.${what}`);
+  if (text === "." || text === ".." || /[/%]/.test(text)) {
+    throw new Error(`"${text}" can't be the ${what} of an object`);
+  }
+  return encodeURIComponent(text);
 }
 
 /** The collection of a manifest's kind. @throws {Error} when the cluster has none */

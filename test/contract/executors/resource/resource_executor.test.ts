@@ -115,6 +115,33 @@ describe.skipIf(clusterMissing !== undefined)(title, () => {
     });
   });
 
+  test("a replacement, and a deletion that takes a while before the name is free again", async () => {
+    const budget = (maxUnavailable: number) =>
+      JSON.stringify({
+        apiVersion: "policy/v1",
+        kind: "PodDisruptionBudget",
+        metadata: { name: "b" },
+        spec: { maxUnavailable, selector: { matchLabels: { a: "b" } } },
+      });
+    await run({ action: "create", manifest: budget(1) });
+    const outputs = {
+      parameters: [{ name: "v", valueFrom: { jqFilter: ".spec.maxUnavailable" } }],
+    };
+    expect(await run({ action: "replace", manifest: budget(2) }, { outputs })).toMatchObject({
+      phase: "Succeeded",
+      outputs: { parameters: [{ value: "2" }] },
+    });
+    const slow = pod("", "trap 'sleep 1; exit' TERM; sleep 60 & wait")
+      .replace('"generateName":""', '"name":"slow"');
+    const running = { successCondition: "status.phase == Running" };
+    expect(await run({ action: "create", manifest: slow, ...running }))
+      .toEqual({ phase: "Succeeded" });
+    expect(await run({ action: "delete", manifest: slow })).toEqual({ phase: "Succeeded" });
+    expect(await run({ action: "create", manifest: slow, ...running }))
+      .toEqual({ phase: "Succeeded" });
+    await run({ action: "delete", manifest: slow, flags: ["--wait=false"] });
+  });
+
   const pod = (name: string, text: string) =>
     JSON.stringify({
       apiVersion: "v1",
