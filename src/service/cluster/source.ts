@@ -215,7 +215,7 @@ async function lead(
     ...[...manifests, ...workflows].map((one) => follow(deps, client, one, signal)),
     checks.run(signal),
     objects.run(signal),
-    followStore(deps, objects, signal),
+    followStore(deps, objects, placesOf("Workflow", namespaces), signal),
   ]);
 }
 
@@ -249,6 +249,7 @@ function follow(
 async function followStore(
   { store, clock, log }: ServiceDeps,
   objects: WorkflowObjects,
+  places: readonly (string | undefined)[],
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -258,7 +259,8 @@ async function followStore(
     }
     try {
       const version = await store.query.version();
-      await objects.compare(undefined);
+      // Workflows of a namespace that is not watched any more stay as they are: perhaps their objects may not even be read.
+      for (const place of places) await objects.compare(place);
       for await (const batch of store.query.watch(version, signal)) {
         for (const change of batch) await objects.changed(change);
         if (objects.size === 0) break;

@@ -1,5 +1,8 @@
-/** A Workflow object whose leader dies in the middle of its work. */
+/** Workflow objects whose leader dies in the middle of its work, or goes on elsewhere. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ManifestMirror } from "../../../../src/kubernetes/manifest_mirror.ts";
+import { systemClock } from "../../../../src/platform/clock.ts";
+import { startClusterSource } from "../../../../src/service/cluster/source.ts";
 import { collectionPath } from "../../../../src/kubernetes/cluster_object.ts";
 import { ObjectCalls } from "../../../../src/service/cluster/object_calls.ts";
 import { factsOf } from "../../../../src/service/cluster/object_facts.ts";
@@ -16,6 +19,19 @@ beforeAll(async () => {
 });
 afterAll(() => kinds.remove());
 
+async function createObject(namespace: string, name: string): Promise<void> {
+  await kinds.client.call({
+    method: "POST",
+    path: collectionPath(kinds.group, "Workflow", namespace),
+    body: {
+      apiVersion: `${kinds.group}/v1alpha1`,
+      kind: "Workflow",
+      metadata: { name },
+      spec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
+    },
+  });
+}
+
 test("the next leader shows what the one before has claimed and not shown", async () => {
   const { client, group } = kinds;
   const instance = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
@@ -23,16 +39,7 @@ test("the next leader shows what the one before has claimed and not shown", asyn
   const options = { calls, storeId: "store", rate: 100 };
   const [first, second] = [1, 2].map(() => new WorkflowObjects(instance.service, options));
   const place = { namespace: NAMESPACE, name: "one" };
-  await client.call({
-    method: "POST",
-    path: collectionPath(group, "Workflow", NAMESPACE),
-    body: {
-      apiVersion: `${group}/v1alpha1`,
-      kind: "Workflow",
-      metadata: { name: place.name },
-      spec: { entrypoint: "main", templates: [{ name: "main", suspend: {} }] },
-    },
-  });
+  await createObject(NAMESPACE, place.name);
   const read = async () => {
     const object = await calls.read(place);
     if (object === undefined) throw new Error("the object is gone");
@@ -56,3 +63,47 @@ test("the next leader shows what the one before has claimed and not shown", asyn
   await writing;
   await instance.stop();
 });
+
+test(
+  "objects are shown although others are in a namespace that is not watched any more",
+  async () => {
+    const { client, group, server } = kinds;
+    const gatekeeper = { server: true, authenticators: [] } as const;
+    const instance = await startInstance({ gatekeeper, executors: [] });
+    const { store, host } = instance.service;
+    await client.call({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: "former" } },
+    });
+    const calls = new ObjectCalls(client, group);
+    const former = new WorkflowObjects(instance.service, { calls, storeId: "former", rate: 100 });
+    const [replica = ""] = await store.membership.replicas();
+    const mirror = new ManifestMirror(store.manifests);
+    const options = { client, group, namespaces: [NAMESPACE], replica, mirror, statusRate: 100 };
+    const source = await startClusterSource(
+      instance.service,
+      options,
+      new AbortController().signal,
+    );
+    await createObject(NAMESPACE, "seen");
+    const place = { namespace: NAMESPACE, name: "seen" };
+    const phase = async () => {
+      const object = await calls.read(place);
+      return object && factsOf(object, STANDARD_NAMING.labelPrefix).phase;
+    };
+    await expect.poll(phase, { timeout: 10_000 }).toBe("Running");
+    await createObject("former", "left");
+    const left = await calls.read({ namespace: "former", name: "left" });
+    if (left !== undefined) await former.sink("former").see(left);
+    expect(await instance.service.workflows.find("former", "left")).toBeDefined();
+    server?.forbid(["/namespaces/former/workflows/left"]);
+    // What was written until now followed from the object alone.
+    await systemClock.sleep(1_500);
+    await host.execute(NAMESPACE, "seen", { type: "control", request: { type: "stop" } });
+    await expect.poll(phase, { timeout: 5_000 }).toBe("Failed");
+    await source.stop();
+    await instance.stop();
+  },
+  30_000,
+);
