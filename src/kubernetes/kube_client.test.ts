@@ -15,8 +15,8 @@ const OTHERS: Record<string, [status: number, text: string]> = {
 };
 
 /**
- * Answers `/ok`, `/long`, `/watch` and `/other/…`, begins an answer to `/part`, breaks off the one to `/broken`, and says nothing to
- * anything else.
+ * Answers `/ok`, `/long`, `/watch` and `/other/…`, begins an answer to `/part`, breaks off those to `/broken` and `/cut`, and says
+ * nothing to anything else.
  */
 const server = createServer((request, response) => {
   const path = request.url?.split("?", 1)[0];
@@ -24,6 +24,7 @@ const server = createServer((request, response) => {
   else if (path === "/part") response.write("{");
   else if (path === "/broken") response.write("{", () => response.destroy());
   else if (path === "/long") response.end(Buffer.alloc(LONG_BYTES, "x"));
+  else if (path === "/cut") response.end('{"type":"MODIF');
   else if (path === "/watch") {
     const object = { text: "x".repeat(3 * 2 ** 20) };
     response.end(`${JSON.stringify({ type: "ADDED", object })}\n`);
@@ -93,12 +94,18 @@ test("calls are answered while very many streams are open", async () => {
   await Promise.all(streams);
 });
 
-test("a stream that has to begin at once, and does not, is an error; later it may be silent", async () => {
-  await expect(client.lines({ path: "/silent", beginsWithinMs: 50 }).next()).rejects.toThrow(
+test("a stream that waits for nothing, and does not begin or go on, is an error", async () => {
+  await expect(client.lines({ path: "/silent", pausesAtMostMs: 50 }).next()).rejects.toThrow(
     "GET /silent: no answer in time",
   );
+  await expect(client.lines({ path: "/part", pausesAtMostMs: 500 }).next()).rejects.toThrow(
+    "GET /part: no more came in time",
+  );
+});
+
+test("a stream that waits for what is to come may be silent", async () => {
   const stop = new AbortController();
-  const lines = client.lines({ path: "/part", beginsWithinMs: 2_000, signal: stop.signal }).next();
+  const lines = client.lines({ path: "/part", signal: stop.signal }).next();
   const first = await Promise.race([
     lines.then(() => "ended", () => "failed"),
     new Promise((resolve) => setTimeout(() => resolve("silent"), 2_500)),
@@ -106,6 +113,14 @@ test("a stream that has to begin at once, and does not, is an error; later it ma
   expect(first).toBe("silent");
   stop.abort();
   await lines.catch(() => {});
+});
+
+test("a watch whose last event is cut off has no answer", async () => {
+  const { signal } = new AbortController();
+  await expect(client.watch("/cut", {}, signal).next()).rejects.toMatchObject({
+    name: "KubeError",
+    isTransient: true,
+  });
 });
 
 test("a stream ends when its signal aborts", async () => {

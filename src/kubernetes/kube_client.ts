@@ -65,8 +65,8 @@ export interface KubeRequest {
   /** Another form of the answer, for example metadata only. */
   accept?: string;
   signal?: AbortSignal;
-  /** Of a stream that begins at once: most time until it does, ms. */
-  beginsWithinMs?: number;
+  /** Of a stream that waits for nothing: most time until it begins, and until more of it comes, ms. */
+  pausesAtMostMs?: number;
 }
 
 export interface WatchEvent {
@@ -115,13 +115,23 @@ export class KubeClient {
   async *lines(call: KubeRequest, longest?: number): AsyncGenerator<string> {
     const response = await this.#open(call, this.#streams);
     const splitter = new LineSplitter(longest);
+    const { pausesAtMostMs } = call;
+    const late = () => response.destroy(new Error("no more came in time"));
+    const wait = () => pausesAtMostMs === undefined ? undefined : setTimeout(late, pausesAtMostMs);
+    let timer = wait();
     try {
-      for await (const part of response as AsyncIterable<Uint8Array>) yield* splitter.linesOf(part);
+      for await (const part of response as AsyncIterable<Uint8Array>) {
+        // The reader may take its time.
+        clearTimeout(timer);
+        yield* splitter.linesOf(part);
+        timer = wait();
+      }
       const rest = splitter.takeRest();
       if (rest !== undefined) yield rest;
     } catch (error) {
       if (call.signal?.aborted !== true) throw noAnswer(call, error);
     } finally {
+      clearTimeout(timer);
       response.destroy();
     }
   }
@@ -146,13 +156,13 @@ export class KubeClient {
     const until = AbortSignal.any([signal, overdue]);
     const call = { path, query: all, signal: until, ...(as !== undefined && { as }) };
     for await (const line of this.lines(call, Infinity)) {
-      if (line !== "") yield JSON.parse(line) as WatchEvent;
+      if (line !== "") yield eventIn(line, call);
     }
   }
 
   /** The open response of a call that went well. @throws {KubeError} */
   async #open(call: KubeRequest, agent: Agent | PlainAgent): Promise<IncomingMessage> {
-    const { method = "GET", body, beginsWithinMs } = call;
+    const { method = "GET", body, pausesAtMostMs } = call;
     const url = new URL(this.config.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value);
     const token = await this.config.token().catch((error: unknown) => {
@@ -176,8 +186,8 @@ export class KubeClient {
     };
     const send = url.protocol === "http:" ? plainRequest : request;
     const late = new AbortController();
-    const timer = beginsWithinMs !== undefined &&
-      setTimeout(() => late.abort(new Error("no answer in time")), beginsWithinMs);
+    const timer = pausesAtMostMs !== undefined &&
+      setTimeout(() => late.abort(new Error("no answer in time")), pausesAtMostMs);
     const signal = timer === false
       ? call.signal
       : AbortSignal.any([late.signal, ...(call.signal === undefined ? [] : [call.signal])]);
@@ -231,6 +241,15 @@ async function readText(response: IncomingMessage): Promise<string> {
   const parts: Uint8Array[] = [];
   for await (const part of response as AsyncIterable<Uint8Array>) parts.push(part);
   return Buffer.concat(parts).toString("utf8");
+}
+
+/** @throws {KubeError} when the line was cut off: whoever is in between may end a stream anywhere */
+function eventIn(line: string, call: KubeRequest): WatchEvent {
+  try {
+    return JSON.parse(line) as WatchEvent;
+  } catch (error) {
+    throw noAnswer(call, error);
+  }
 }
 
 function noAnswer({ method = "GET", path }: KubeRequest, error: unknown): KubeError {

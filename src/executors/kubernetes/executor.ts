@@ -176,7 +176,7 @@ export class KubernetesExecutor implements Executor {
         }
         await memory.putBlob(memoryKey(task.id, "created"), new Uint8Array([1]));
         this.#watch.see(pod);
-        if (entry.isUnwanted) await this.#ends.endPod(task.id);
+        if (entry.isUnwanted) this.#endUnawaited(task.id);
         return;
       } catch (error) {
         const message = errorText(error);
@@ -304,8 +304,13 @@ export class KubernetesExecutor implements Executor {
     entry.cancelDeadline = runAt(this.#options.clock, deadline, () => {
       entry.isUnwanted = true;
       this.#settle(entry, LATE);
-      void this.#ends.endPod(entry.task.id);
+      this.#endUnawaited(entry.task.id);
     });
+  }
+
+  /** Ends a pod in the background. The sweep for orphans finds what is left. */
+  #endUnawaited(taskId: string): void {
+    void this.#ends.endPod(taskId).catch(() => {});
   }
 
   /** The grace is that of the pod. */

@@ -40,41 +40,56 @@ export class PodEnds {
     this.#signal = signal;
   }
 
-  /** Ends the pod of a task of which nothing more is awaited. Once it has begun it stays, for its log. */
+  /**
+   * Ends the pod of a task of which nothing more is awaited. Once it has begun it stays, for its log.
+   *
+   * @throws {KubeError} when the cluster could not do it for half a minute
+   */
   async endPod(taskId: string): Promise<void> {
     const { client, labelPrefix } = this.#deps;
-    const pod = this.#find(taskId);
-    if (pod === undefined || pod.isDone || pod.isLeaving) return;
-    if (!pod.hasBegun) return this.delete(taskId);
-    await this.endContainers(pod);
-    await markCompleted(client, pod.namespace, pod.name, labelPrefix).catch(() => {});
+    await this.#insist(taskId, async () => {
+      const pod = this.#find(taskId);
+      if (pod === undefined || pod.isDone || pod.isLeaving) return;
+      // It may have begun since it was told last.
+      if (!pod.hasBegun) return await deletePod(client, pod);
+      await endContainers(client, pod);
+      await markCompleted(client, pod.namespace, pod.name, labelPrefix).catch(() => {});
+    });
   }
 
   /** Ends what still runs in a pod. Asked for by each state of the pod until that says that it was done. Never rejects. */
   async endContainers(pod: PodPlace): Promise<void> {
-    const { client, clock, log } = this.#deps;
+    const { client } = this.#deps;
     if (this.#told.has(pod.uid)) return;
     this.#told.add(pod.uid);
-    for (let tries = 1; !this.#signal.aborted; tries++) {
-      try {
-        await endContainers(client, pod);
-        break;
-      } catch (error) {
-        log.warn({ err: error, pod: pod.name }, "containers of a pod can't be ended");
-        if (!isPassing(error) || tries === MAX_TRIES) break;
-      }
-      await clock.sleep(WAIT_MS * tries, this.#signal);
-    }
+    await this.#insist(pod.name, () => endContainers(client, pod)).catch(() => {});
     this.#told.delete(pod.uid);
   }
 
-  /** Deletes the pod of a task, if it is known. Never rejects. */
+  /** Repeats what the cluster can't do now. @throws {KubeError} after the last try */
+  async #insist(what: string, act: () => Promise<void>): Promise<void> {
+    const { clock, log } = this.#deps;
+    for (let tries = 1; !this.#signal.aborted; tries++) {
+      try {
+        return await act();
+      } catch (error) {
+        log.warn({ err: error, what }, "a pod can't be ended");
+        if (!isPassing(error)) return;
+        if (tries === MAX_TRIES) throw error;
+      }
+      await clock.sleep(WAIT_MS * tries, this.#signal);
+    }
+  }
+
+  /** Deletes the pod of a task, if it is known. @throws {KubeError} while the cluster can't do it */
   async delete(taskId: string, graceMs?: number): Promise<void> {
     const { client, log } = this.#deps;
     const pod = this.#find(taskId);
     if (pod === undefined) return;
-    await deletePod(client, pod, graceMs).catch((error) =>
-      log.warn({ err: error, task: taskId }, "pod can't be deleted")
-    );
+    await deletePod(client, pod, graceMs).catch((error) => {
+      // Whoever wants it gone asks again.
+      if (isPassing(error)) throw error;
+      log.warn({ err: error, task: taskId }, "pod can't be deleted");
+    });
   }
 }

@@ -21,7 +21,7 @@ export async function* podLogs(
     path: `${podsPath(namespace)}/${podName}/log`,
     signal,
     // One that is followed begins with its first line.
-    ...(!follow && { beginsWithinMs: ANSWER_MS }),
+    ...(!follow && { pausesAtMostMs: ANSWER_MS }),
     query: {
       container,
       timestamps: "true",

@@ -197,6 +197,32 @@ test("a task that is cancelled while its pod is being created has none", async (
   await slowExecutor.close();
 });
 
+test("a pod is removed although the API server is busy when its task is cancelled or cleaned", async () => {
+  const cancelled = { ...taskSpec("cancelled", shell("true")), namespace: "default" };
+  const cleaned = { ...taskSpec("cleaned", shell("true")), namespace: "default" };
+  for (const task of [cancelled, cleaned]) {
+    await executor.start(task, () => {});
+    await vi.waitFor(async () =>
+      expect(await deployment.memory.getBlob(memoryKey(task.id, "created"))).toBeDefined()
+    );
+  }
+  api.refuse(1);
+  await executor.cancel(cancelled.id);
+  expect(await uidOf(cancelled.podName)).toBeUndefined();
+  const terminated = { exitCode: 0, reason: "Completed" };
+  await tell(cleaned.podName, { phase: "Succeeded", ...containers({ terminated }) });
+  await vi.waitFor(async () => {
+    const pod = await client.call<JsonObject>({ path: path(cleaned.podName) });
+    const { labels } = pod["metadata"] as { labels: JsonObject };
+    expect(labels["workflows.argoproj.io/completed"]).toBe("true");
+  });
+  api.refuse(1);
+  // The effect is done again until it succeeds.
+  await expect(executor.clean([cleaned.id])).rejects.toThrow("too many requests");
+  await executor.clean([cleaned.id]);
+  expect(await uidOf(cleaned.podName)).toBeUndefined();
+});
+
 test("pods are ended and removed, although those of another namespace may not be listed", async () => {
   api.forbid(["/namespaces/closed/pods"]);
   const open = openExecutor(deployment.memory, client, ["closed", "default"]);
