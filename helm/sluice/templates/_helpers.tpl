@@ -132,6 +132,11 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- divf (mulf (trimSuffix $unit $text | float64) (get $sizes $unit | default 1.0)) 1048576 | int64 -}}
 {{- end -}}
 
+{{/* Bytes of the temporary storage. */}}
+{{- define "sluice.temporaryBytes" -}}
+{{- mul (include "sluice.mebibytes" .Values.temporaryStorage | int64) 1048576 -}}
+{{- end -}}
+
 {{/* Whether the cluster is asked about tokens; empty if not. */}}
 {{- define "sluice.asksCluster" -}}
 {{- if and (contains "client" .Values.auth.mode) (eq .Values.executor "kubernetes") }}true{{ end -}}
@@ -192,6 +197,10 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if or (hasPrefix "SLUICE_" $name) (has $name (list "POD_NAME" "POD_NAMESPACE" "REDIS_PASSWORD")) -}}
 {{- fail (printf "env can't have %s: settings of the server have values of their own, or are members of server, such as server.shards" $name) -}}
 {{- end -}}
+{{- end -}}
+{{- $artifact := get .Values.server "maxArtifactBytes" | int64 -}}
+{{- if gt $artifact (include "sluice.temporaryBytes" . | int64) -}}
+{{- fail (printf "server.maxArtifactBytes=%d is more than temporaryStorage=%s, where artifacts lie on their way: the pod would be evicted" $artifact .Values.temporaryStorage) -}}
 {{- end -}}
 {{- $limit := dig "limits" "memory" "" (default dict .Values.resources) -}}
 {{- $heap := mul 704 (ternary 1 (int .Values.processes) (kindIs "string" .Values.processes)) -}}

@@ -155,7 +155,10 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   "callback URLs": {
     values: { callbacks: { publicUrl: "https://x.example/sluice", keysSecret: "callbacks" } },
   },
-  "every setting of the server": { values: { server: sampleSettings() } },
+  "every setting of the server": {
+    // Artifacts may be as large as its largest.
+    values: { server: sampleSettings(), temporaryStorage: "1024Ti" },
+  },
   "closed network": {
     values: { networkPolicy: { from: [{ podSelector: { matchLabels: { app: "x" } } }] } },
     kinds: ["NetworkPolicy"],
@@ -448,6 +451,12 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     ["a tag that is none", { image: { tag: "team/1" } }, /\/image\/tag/],
     ["a Redis without a tag", { redis: { image: { tag: "" } } }, /\/redis\/image\/tag/],
     ["an account that can't be one", { serviceAccount: { name: "Bad_Name" } }, /serviceAccount/],
+    ["a disk of a few bytes", { temporaryStorage: "1000" }, /temporaryStorage/],
+    [
+      "artifacts larger than the disk",
+      { temporaryStorage: "4Gi", server: { maxArtifactBytes: 2 ** 33 } },
+      /maxArtifactBytes=8589934592 is more than temporaryStorage=4Gi/,
+    ],
     ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
   ])("refuses %s with one clear line", (_name, values, message) => {
     expect(() => template(values)).toThrow(message);
@@ -633,7 +642,7 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     // To update it: deno run -A tools/chart_values.ts
     expect(schema.properties.server).toEqual(serverSchema());
     const sample = sampleSettings();
-    const config = parseConfig([], environment({ server: sample }));
+    const config = parseConfig([], environment(CASES["every setting of the server"]?.values ?? {}));
     expect(Object.keys(sample).length).toBeGreaterThan(15);
     for (const [name, row] of serverSettings()) {
       const wanted = row.type === "duration" ? row.max : sample[name];
@@ -717,6 +726,16 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       for (const subject of subjects) expect(subject).toMatchObject({ namespace: "123" });
     }
     expect(stdout).toContain('value: "123"');
+  });
+
+  test("an artifact takes no more of the disk than evicts no pod", () => {
+    const bound = (values: Values) => parseConfig([], environment(values)).maxArtifactBytes;
+    expect(bound({})).toBe(2 ** 30);
+    expect(bound({ temporaryStorage: "20G" })).toBe(5 * 10 ** 9 - (5 * 10 ** 9) % 2 ** 18);
+    expect(bound({ server: { maxArtifactBytes: 3 * 2 ** 30 } })).toBe(3 * 2 ** 30);
+    const deployment = (values: Values) => JSON.stringify(one(render(values), "Deployment"));
+    expect(deployment({})).toContain('{"sizeLimit":"4Gi"}');
+    expect(deployment({ temporaryStorage: "20G" })).toContain('{"sizeLimit":"20G"}');
   });
 
   test("a long time to end leaves the server as much as it may have", () => {
