@@ -174,8 +174,9 @@ export class KubernetesExecutor implements Executor {
         if (pod === undefined) {
           return this.#settle(entry, { phase: "Error", message: "pod deleted" });
         }
-        await memory.putBlob(memoryKey(task.id, "created"), new Uint8Array([1]));
+        // At once: what the watch tells meanwhile is newer.
         this.#watch.see(pod);
+        await memory.putBlob(memoryKey(task.id, "created"), new Uint8Array([1]));
         if (entry.isUnwanted) this.#endUnawaited(task.id);
         return;
       } catch (error) {

@@ -7,6 +7,7 @@ import type { JsonObject } from "../../../../src/base/json.ts";
 import { ProblemCode } from "../../../../src/base/problem.ts";
 import { KubernetesExecutor } from "../../../../src/executors/kubernetes/executor.ts";
 import { KubeClient, KubeError, type KubeRequest } from "../../../../src/kubernetes/kube_client.ts";
+import type { OwnedPod } from "../../../../src/executors/kubernetes/pod_watch.ts";
 import { memoryKey } from "../../../../src/executors/kubernetes/task_report.ts";
 import type { TaskMemory } from "../../../../src/executors/kubernetes/task_report.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
@@ -139,6 +140,34 @@ test("a pod that has ended before its creation was noted stays, for its log", as
   await slowExecutor.close();
 });
 
+test("a pod that has ended, or is gone, before its creation was noted is known as that", async () => {
+  const { memory, goOn } = slow(deployment.memory);
+  const slowExecutor = openExecutor(memory);
+  const looked: OwnedPod[] = [];
+  const ended = { ...taskSpec("ended-early", shell("true")), namespace: "default" };
+  const gone = { ...taskSpec("gone-early", shell("true")), namespace: "default" };
+  const reports = [collectReports(), collectReports()];
+  for (const [index, task] of [ended, gone].entries()) {
+    await slowExecutor.start(task, reports[index]?.report ?? (() => {}));
+    await vi.waitFor(async () => expect(await uidOf(task.podName)).toBeDefined());
+    const terminated = { exitCode: 0, reason: "Completed" };
+    await tell(task.podName, { phase: "Succeeded", ...containers({ terminated }) });
+    await reports[index]?.ended;
+  }
+  await client.call({ method: "DELETE", path: path(gone.podName) });
+  await systemClock.sleep(200);
+  goOn();
+  await systemClock.sleep(200);
+  slowExecutor.sweepOrphans((_workflow, pods) => {
+    looked.push(...pods);
+    return Promise.resolve([]);
+  }, 50);
+  await vi.waitFor(() => expect(looked.map(({ name }) => name)).toContain(ended.podName));
+  await slowExecutor.close();
+  expect(looked.find(({ name }) => name === ended.podName)?.isDone).toBe(true);
+  expect(looked.map(({ name }) => name)).not.toContain(gone.podName);
+});
+
 /** A client whose lists arrive when they are let. */
 class SlowLists extends KubeClient {
   readonly begun = Promise.withResolvers<void>();
@@ -215,7 +244,7 @@ test("a pod is removed although the API server is busy when its task is cancelle
     const pod = await client.call<JsonObject>({ path: path(cleaned.podName) });
     const { labels } = pod["metadata"] as { labels: JsonObject };
     expect(labels["workflows.argoproj.io/completed"]).toBe("true");
-  });
+  }, 10_000);
   api.refuse(1);
   // The effect is done again until it succeeds.
   await expect(executor.clean([cleaned.id])).rejects.toThrow("too many requests");
