@@ -179,3 +179,18 @@ test.each<[what: string, frame: unknown, status: number]>([
     });
   },
 );
+
+test.each<[whole: string, said: string]>([
+  ["tcp connect error: Connection refused (os error 111)", "Connection refused (os error 111)"],
+  ["invalid peer certificate: UnknownIssuer", "invalid peer certificate: UnknownIssuer"],
+])(
+  "of %j, Deno's words about a server that can't be reached, this is said: %s",
+  async (whole, said) => {
+    const cause = new Error(`error sending request for url (x): client error (Connect): ${whole}`);
+    const fetch = () => Promise.reject(new TypeError("fetch failed", { cause }));
+    const client = createClient({ server: "https://s.example", fetch });
+    await expect(client.call("InfoService_GetInfo", {})).rejects.toThrow(
+      `Cannot reach https://s.example: ${said}`,
+    );
+  },
+);

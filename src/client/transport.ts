@@ -197,5 +197,8 @@ function reason(error: unknown): string {
     ? error.cause.message
     : error.message;
   // Deno puts the whole URL in front of what went wrong.
-  return text.includes("error sending request") ? text.split(": ").at(-1) ?? text : text;
+  const said = text.includes("error sending request")
+    ? /invalid peer certificate: .*$/.exec(text)?.[0] ?? text.split(": ").at(-1) ?? text
+    : text;
+  return said.trim();
 }
