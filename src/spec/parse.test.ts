@@ -149,6 +149,18 @@ merged: {<<: *base, z: 2}
   });
 });
 
+it("what is said about a text does not quote all of it", () => {
+  const long = `a: *${"x".repeat(10_000)}\n`;
+  let message = "";
+  try {
+    parseDocuments(long);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  expect(message).toMatch(/alias.* xxx.*…$/s);
+  expect(message.length).toBeLessThan(400);
+});
+
 describe("parseManifests()", () => {
   it("tells the line of a value that does not fit", () => {
     const text =

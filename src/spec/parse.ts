@@ -35,13 +35,17 @@ const TOO_MANY =
   `A manifest must not have more than ${MAX_MEMBERS} members, those that aliases repeat included`;
 const TOO_DEEP = `A manifest must not be nested deeper than ${MAX_DEPTH} levels`;
 
+/** Most characters of what is said about a text: it may quote all of the text. */
+const MAX_MESSAGE = 300;
+
 /** The text is not YAML or JSON, or too large. */
 export class ParseError extends Problem {
   /** From 1; undefined if the whole text is meant. */
   readonly line: number | undefined;
 
   constructor(message: string, line?: number) {
-    super(ProblemCode.InvalidArgument, line === undefined ? message : `line ${line}: ${message}`);
+    const said = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
+    super(ProblemCode.InvalidArgument, line === undefined ? said : `line ${line}: ${said}`);
     this.name = "ParseError";
     this.line = line;
   }
