@@ -74,3 +74,13 @@ test("a file that can't be read is a failure that says why; so is a file without
     err: 'No test has "nonsense" in its name\n',
   });
 });
+
+test("what holds no tests says so", () => {
+  const empty = sluiceTest(file("empty.yaml", "# nothing\n"));
+  expect(empty).toMatchObject({ status: 1, out: expect.stringContaining("it is empty") });
+  const manifest = sluiceTest(join(folder, "flow.yaml"));
+  expect(manifest).toMatchObject({
+    status: 1,
+    out: expect.stringContaining("it holds a Workflow: name a file of tests"),
+  });
+});

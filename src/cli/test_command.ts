@@ -1,14 +1,14 @@
 /** `sluice test`: unit tests of workflows, with scripted tasks and simulated time. */
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Json } from "../base/json.ts";
+import { isJsonObject, type Json } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import type { SimulationOptions } from "../simulation/simulation.ts";
 import { runTest, testedManifest, type TestResult } from "../simulation/test_run.ts";
 import { decodeTestFile } from "../simulation/test_file.ts";
 import { type AnyManifest, decodeAny } from "../spec/schema/decode_manifest.ts";
 import { parseDocuments, parseManifests } from "../spec/parse.ts";
-import { UsageError } from "./context.ts";
+import { example, UsageError } from "./context.ts";
 import { readSource } from "./manifests.ts";
 import { hasColour, print, say } from "./output.ts";
 import { treeLines } from "./tree.ts";
@@ -19,7 +19,14 @@ export async function runTestFile(
   options: Pick<SimulationOptions, "isForgetful"> = {},
 ): Promise<TestResult[]> {
   const results: TestResult[] = [];
-  for (const { value } of parseDocuments(await readSource(path))) {
+  const documents = parseDocuments(await readSource(path));
+  if (documents.length === 0) throw new Error("it is empty");
+  for (const { value } of documents) {
+    if (isJsonObject(value) && value["kind"] !== undefined) {
+      throw new Error(
+        `it holds a ${value["kind"]}: name a file of tests, which names its workflow`,
+      );
+    }
     const file = decodeTestFile(value);
     const beside = await readBeside(path, file.workflow);
     const others = await Promise.all((file.manifests ?? []).map((one) => readBeside(path, one)));
@@ -47,6 +54,7 @@ export function addTestCommand(program: Command, exit: (status: number) => void)
   program.command("test <files...>").description(
     "run workflow tests: scripted tasks, simulated time, no server",
   ).option("--filter <text>", "only tests whose name contains this")
+    .addHelpText(...example("sluice test examples/*.test.yaml"))
     .action(async (files: string[], options: { filter?: string }) => {
       const counts = { passed: 0, failed: 0 };
       for (const file of files) {
