@@ -1,8 +1,40 @@
-import { expect, test } from "vitest";
-import { finiteOnly } from "./manifests.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { finiteOnly, objectsIn, readSource } from "./manifests.ts";
 
 test("a number that is too large is refused, and does not become null", () => {
   expect(() => JSON.parse('{"a": [{"n": 1e999}]}', finiteOnly)).toThrow("n is too large");
   expect(() => JSON.stringify({ a: NaN }, finiteOnly)).toThrow("a is too large, or no number");
   expect(JSON.parse('{"a": [1e300, null]}', finiteOnly)).toEqual({ a: [1e300, null] });
+});
+
+describe("readSource()", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-manifests-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const file = (bytes: Uint8Array) => {
+    const path = join(folder, "x");
+    writeFileSync(path, bytes);
+    return path;
+  };
+
+  test("reads UTF-8 and marked UTF-16, without the mark", async () => {
+    expect(await readSource(file(Buffer.from("\ufeffé: 名", "utf8")))).toBe("é: 名");
+    const little = Buffer.from("\ufeffé: 名", "utf16le");
+    expect(await readSource(file(little))).toBe("é: 名");
+    expect(await readSource(file(Buffer.from(little).swap16()))).toBe("é: 名");
+  });
+
+  test("refuses another encoding, which would lose characters", async () => {
+    const path = file(Buffer.from("name: José", "latin1"));
+    await expect(readSource(path)).rejects.toThrow(`${path} is not a text in UTF-8`);
+  });
+});
+
+test("objectsIn() finds the objects of a list", () => {
+  expect(objectsIn('[{"a": 1}, {"b": 2}]', "f")).toEqual([{ a: 1 }, { b: 2 }]);
+  expect(objectsIn("- a: 1\n---\nb: 2\n", "f")).toEqual([{ a: 1 }, { b: 2 }]);
+  expect(() => objectsIn("- a: 1\n- 2\n", "f")).toThrow("f holds something that is not a manifest");
+  expect(() => objectsIn("[]", "f")).toThrow("f holds no manifest");
 });

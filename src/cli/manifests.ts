@@ -15,7 +15,7 @@ export async function readSource(name: string): Promise<string> {
   if (name === "-") {
     const chunks: Uint8Array[] = [];
     for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-    return Buffer.concat(chunks).toString("utf8");
+    return textOf(Buffer.concat(chunks), "standard input");
   }
   if (/^https?:\/\//.test(name)) {
     const response = await fetch(name).catch((error: unknown) => {
@@ -24,12 +24,27 @@ export async function readSource(name: string): Promise<string> {
     if (!response.ok) {
       throw new Error(`Cannot read ${name}: ${response.status} ${response.statusText}`);
     }
-    return await response.text();
+    return textOf(new Uint8Array(await response.arrayBuffer()), name);
   }
+  return textOf(
+    await readFile(name).catch((error: unknown) => {
+      throw cannotRead(name, error);
+    }),
+    name,
+  );
+}
+
+/** UTF-8, or UTF-16 with its mark, which PowerShell writes. @throws {Error} since another encoding would lose characters */
+function textOf(bytes: Uint8Array, name: string): string {
+  const mark = bytes[0] === 0xff && bytes[1] === 0xfe
+    ? "utf-16le"
+    : bytes[0] === 0xfe && bytes[1] === 0xff
+    ? "utf-16be"
+    : "utf-8";
   try {
-    return await readFile(name, "utf8");
-  } catch (error) {
-    throw cannotRead(name, error);
+    return new TextDecoder(mark, { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${name} is not a text in UTF-8`);
   }
 }
 
@@ -53,7 +68,9 @@ export async function readValues(name: string): Promise<JsonObject> {
   try {
     found = parse(text);
   } catch (error) {
-    throw new Error(`${name}: ${errorText(error)}`, { cause: error });
+    // A picture of the place follows.
+    const [first = ""] = errorText(error).split("\n", 1);
+    throw new Error(`${name}: ${first.replace(/:$/, "")}`, { cause: error });
   }
   if (!isJsonObject(found)) throw new UsageError(`${name} does not hold names and values`);
   return found;
@@ -82,11 +99,11 @@ export async function expandFolders(names: string[]): Promise<string[]> {
   return found;
 }
 
-/** The objects in a text. @throws {Error} when it can't be read, or holds something else */
+/** The objects in a text, those of lists as `-o yaml` prints them too. @throws {Error} when it can't be read, or holds something else */
 export function objectsIn(text: string, file: string): JsonObject[] {
   let documents: unknown[];
   try {
-    documents = parseDocuments(text).map((document) => document.value);
+    documents = parseDocuments(text).flatMap(({ value }) => value);
   } catch (error) {
     throw new Error(`${file}: ${errorText(error)}`);
   }
