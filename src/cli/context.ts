@@ -60,6 +60,8 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
         .default(env["SLUICE_TOKEN"] || env["ARGO_TOKEN"], "the variable's value"),
     )
     .option("-H, --header <name:value>", "extra header", collect)
+    .addOption(new Option("-v, --verbose", "accepted, without effect").hideHelp())
+    .addOption(new Option("--gloglevel <level>", "accepted, without effect").hideHelp())
     .addOption(new Option("--loglevel <level>", "accepted, without effect").hideHelp())
     .addOption(new Option("--log-format <format>", "accepted, without effect").hideHelp());
 }
@@ -98,6 +100,9 @@ export function contextFrom(options: GlobalOptions): Context {
     throw new UsageError(
       `The server's address is ${JSON.stringify(server)}, expected http://HOST:PORT or HOST:PORT`,
     );
+  }
+  if (options.namespace.includes("/")) {
+    throw new UsageError(`A namespace has no slash, received ${JSON.stringify(options.namespace)}`);
   }
   const told = new Set<string>();
   const client = createClient({

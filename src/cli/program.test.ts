@@ -70,3 +70,32 @@ test("a setting of nothing is wrong use, and asks no server", async () => {
     write.mockRestore();
   }
 });
+
+test.each<[given: string[], said: string]>([
+  [["-k", "list"], "Certificates are always checked."],
+  [["list", "--context=prod"], "This is for a client of a cluster."],
+  [["submit", "x.yaml", "--instanceid", "a"], "There are no instance ids"],
+  [["get", "default/one"], 'A name has no slash, received "default/one"'],
+  [["list", "-n", "a/b"], 'A namespace has no slash, received "a/b"'],
+  [["list", "--running", "--completed"], "cannot be used with"],
+])("%j is wrong use, and asks no server", async (given, said) => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  try {
+    expect(await run(given)).toBe(2);
+    expect(write.mock.calls.map(([text]) => String(text)).join("")).toContain(said);
+  } finally {
+    write.mockRestore();
+  }
+});
+
+test("an error shows nothing that a terminal would obey", async () => {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  try {
+    expect(await run(["submit", "no\u001b[31mfile"])).toBe(1);
+    expect(write.mock.calls.map(([text]) => String(text)).join("")).toBe(
+      "Error: Cannot read no\\u001b[31mfile: there is no such file\n",
+    );
+  } finally {
+    write.mockRestore();
+  }
+});

@@ -6,7 +6,8 @@ import { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";
 import { ClientError } from "../client/transport.ts";
 import { addGlobalOptions, UsageError } from "./context.ts";
-import { say } from "./output.ts";
+import { adviceAbout, CERTIFICATE_ADVICE } from "./foreign_options.ts";
+import { say, terminalText } from "./output.ts";
 
 /** Registers commands. `exit` receives the exit status of a command that ran to its end. */
 type AddCommands = (program: Command, exit: (status: number) => void) => void;
@@ -65,19 +66,26 @@ function emptyProgram(): Command {
     .showHelpAfterError("(add --help for the options)")
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "Error:")) })
     .exitOverride()
-    .hook("preAction", (_program, command) => refuseEmptyNames(command));
+    .hook("preAction", (_program, command) => refuseStrangeNames(command));
   return addGlobalOptions(program, process.env);
 }
 
 /**
- * An empty name is a variable of a script that has no value. Its request would go to the address of the list.
+ * An empty name is a variable of a script that has no value. Its request would go to the address of the list. One with a slash,
+ * as kubectl takes it, would go to no address.
  * @throws {UsageError}
  */
-function refuseEmptyNames({ registeredArguments, processedArgs }: Command): void {
+function refuseStrangeNames({ registeredArguments, processedArgs }: Command): void {
   for (const [index, argument] of registeredArguments.entries()) {
     if (!/^names?$/.test(argument.name())) continue;
     const given: unknown[] = [processedArgs[index]].flat();
     if (given.includes("")) throw new UsageError("A name is empty");
+    const slashed = given.find((name) => typeof name === "string" && name.includes("/"));
+    if (slashed !== undefined) {
+      throw new UsageError(
+        `A name has no slash, received ${JSON.stringify(slashed)} (-n names the namespace)`,
+      );
+    }
   }
 }
 
@@ -126,20 +134,15 @@ export async function run(argv: string[]): Promise<number> {
     await program.parseAsync(plainFlags(program, words), { from: "user" });
     return status;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    say(`Error: ${errorText(error)}`);
-    if (error instanceof ClientError && error.status === 0) {
-      say(
-        isPlainServer(error.message)
-          ? "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address"
-          : "Is the server running? (--server or SLUICE_SERVER names another)",
-      );
+    if (error instanceof CommanderError) {
+      const advice = adviceAbout(error.message);
+      if (advice !== undefined) say(advice);
+      return error.exitCode === 0 ? 0 : 2;
     }
-    if (error instanceof ClientError && isOtherPath(error)) {
-      say("There is no API at this address: is a path in front of it right? (--argo-base-href)");
-    }
-    if (error instanceof ClientError && error.status === UNAUTHORIZED) {
-      say("SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent");
+    say(`Error: ${terminalText(errorText(error))}`);
+    if (error instanceof ClientError) {
+      const advice = adviceOn(error);
+      if (advice !== undefined) say(advice);
     }
     if (error instanceof UsageError) return 2;
     const isExpected = error instanceof ClientError || error instanceof Problem;
@@ -148,6 +151,25 @@ export async function run(argv: string[]): Promise<number> {
     }
     return 1;
   }
+}
+
+/** What may help against a refusal, or against a server that can't be reached. */
+function adviceOn(error: ClientError): string | undefined {
+  const { status, message } = error;
+  if (status === 0) {
+    if (isPlainServer(message)) {
+      return "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address";
+    }
+    return /certificate/.test(message)
+      ? CERTIFICATE_ADVICE
+      : "Is the server running? (--server or SLUICE_SERVER names another)";
+  }
+  if (isOtherPath(error)) {
+    return "There is no API at this address: is a path in front of it right? (--argo-base-href)";
+  }
+  return status === UNAUTHORIZED
+    ? "SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent"
+    : undefined;
 }
 
 /** Tells whether a path was asked for that is none of the API's: every refusal of the API names what is missing. */

@@ -1,5 +1,5 @@
 /** Which workflows a command applies to: names, or the filters of `list`. */
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow, WorkflowPhase } from "../spec/manifest.ts";
 import { type Context, labelPrefix, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
@@ -33,7 +33,9 @@ export function addSelectors(command: Command): Command {
 export function addFilters(command: Command): Command {
   return addSelectors(command)
     .option("--status <phases>", "only these phases, separated by commas", phases)
-    .option("--running", "only workflows that are not finished")
+    .addOption(
+      new Option("--running", "only workflows that are not finished").conflicts("completed"),
+    )
     .option("--completed", "only workflows that are finished")
     .option("--resubmitted", "only copies made by resubmit")
     .option("--prefix <text>", "only names that start with it")
