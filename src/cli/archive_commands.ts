@@ -1,10 +1,19 @@
 /** Finished workflows that are kept in the archive. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Input } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { collect, type Context, contextOf, example, isNotFound, wholeNumber } from "./context.ts";
-import { addFollowing, followAll, type FollowOptions } from "./follow.ts";
+import {
+  collect,
+  type Context,
+  contextOf,
+  example,
+  isNotFound,
+  UsageError,
+  wholeNumber,
+} from "./context.ts";
+import { addFollowing, checkWatched, followAll, type FollowOptions } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print, printTable } from "./output.ts";
+import { addSelectors } from "./select_workflows.ts";
 import { span } from "./times.ts";
 import { printWorkflow, printWorkflows } from "./workflow_text.ts";
 
@@ -13,7 +22,15 @@ interface ListOptions extends OutputOptions {
   chunkSize?: number;
 }
 
-interface AgainOptions extends OutputOptions, FollowOptions {
+/** What a word on the command line is taken for; otherwise its form tells. */
+interface Address {
+  uid?: boolean;
+  name?: boolean;
+}
+
+interface AgainOptions extends OutputOptions, FollowOptions, Address {
+  selector?: string;
+  fieldSelector?: string;
   parameter?: string[];
   memoized?: boolean;
   restartSuccessful?: boolean;
@@ -38,19 +55,27 @@ export function addArchiveCommands(program: Command, exit: (status: number) => v
   addLabels(archive);
 }
 
+/** Adds `--uid` and `--name`. */
+function addAddress(command: Command): Command {
+  return command
+    .addOption(new Option("--uid", "take what is given as uids").conflicts("name"))
+    .option("--name", "take what is given as names");
+}
+
 /** A workflow in the archive, by name or uid. */
 function addressOf(
   { namespace }: Context,
   target: string,
+  { uid: isUid = false, name: isName = false }: Address,
 ): { uid: string; query: { namespace: string; name?: string } } {
-  return /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(target)
+  return isUid || !isName && /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(target)
     ? { uid: target, query: { namespace } }
     : { uid: "", query: { namespace, name: target } };
 }
 
 /** The address of a change needs the uid: without it there would be nothing between two of its slashes. */
-async function uidOf(context: Context, target: string): Promise<string> {
-  const { uid, query } = addressOf(context, target);
+async function uidOf(context: Context, target: string, address: Address): Promise<string> {
+  const { uid, query } = addressOf(context, target, address);
   if (uid !== "") return uid;
   const found = await about(
     target,
@@ -78,16 +103,33 @@ function addList(archive: Command): void {
     .option("--chunk-size <number>", "workflows to ask for at a time", wholeNumber("--chunk-size"))
     .addOption(outputOption("name", "json", "yaml", "wide"))
     .addHelpText(...example("sluice archive list -l app=shop"))
-    .action(async (options: ListOptions, command: Command) =>
-      await list(contextOf(command), options)
-    );
+    .action(async (options: ListOptions, command: Command) => {
+      const context = contextOf(command);
+      printWorkflows(await archived(context, options), {
+        format: options.output,
+        namespaces: false,
+        heads: true,
+        now: context.now(),
+      });
+    });
 }
 
-async function list(context: Context, options: ListOptions): Promise<void> {
+interface Choice {
+  selector?: string;
+  fieldSelector?: string;
+  chunkSize?: number;
+}
+
+/** The archived workflows of the namespace that the selectors choose. */
+async function archived(
+  context: Context,
+  { selector, fieldSelector, chunkSize }: Choice,
+): Promise<Workflow[]> {
   const query: NonNullable<Input<"ArchivedWorkflowService_ListArchivedWorkflows">["query"]> = {
     namespace: context.namespace,
-    "listOptions.labelSelector": options.selector,
-    "listOptions.limit": options.chunkSize || undefined,
+    "listOptions.labelSelector": selector,
+    "listOptions.fieldSelector": fieldSelector,
+    "listOptions.limit": chunkSize || undefined,
   };
   const items: Workflow[] = [];
   let next: string | undefined;
@@ -98,22 +140,17 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     items.push(...page.items ?? []);
     next = page.metadata.continue;
   } while (next !== undefined && next !== "");
-  printWorkflows(items, {
-    format: options.output,
-    namespaces: false,
-    heads: true,
-    now: context.now(),
-  });
+  return items;
 }
 
 function addGet(archive: Command): void {
-  archive.command("get <names...>").description("show archived workflows")
+  addAddress(archive.command("get <names...>").description("show archived workflows"))
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
     .addHelpText(...example("sluice archive get my-wf -o yaml"))
-    .action(async (names: string[], options: OutputOptions, command: Command) => {
+    .action(async (names: string[], options: OutputOptions & Address, command: Command) => {
       const context = contextOf(command);
       for (const name of names) {
-        const { uid, query } = addressOf(context, name);
+        const { uid, query } = addressOf(context, name, options);
         const workflow = await about(
           name,
           context.client.call("ArchivedWorkflowService_GetArchivedWorkflow", {
@@ -127,12 +164,12 @@ function addGet(archive: Command): void {
 }
 
 function addDelete(archive: Command): void {
-  archive.command("delete <names...>").description("delete archived workflows")
+  addAddress(archive.command("delete <names...>").description("delete archived workflows"))
     .addHelpText(...example("sluice archive delete 7c0bfa3a-6c3b-4f5c-9f2e-0e8d6b6f7a11"))
-    .action(async (names: string[], _options: unknown, command: Command) => {
+    .action(async (names: string[], options: Address, command: Command) => {
       const context = contextOf(command);
       for (const name of names) {
-        const { uid, query } = addressOf(context, name);
+        const { uid, query } = addressOf(context, name, options);
         await about(
           name,
           context.client.call("ArchivedWorkflowService_DeleteArchivedWorkflow", {
@@ -156,7 +193,8 @@ function addAgain(
   description: string,
   exit: (status: number) => void,
 ): Command {
-  return addFollowing(archive.command(`${verb} <names...>`).description(description))
+  const command = addAddress(archive.command(`${verb} [names...]`).description(description));
+  return addFollowing(addSelectors(command))
     .option("-p, --parameter <name=value>", "replace an argument; may be repeated", collect)
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
     .addHelpText(...example(`sluice archive ${verb} my-wf`))
@@ -165,15 +203,40 @@ function addAgain(
     );
 }
 
+/** A choice that chooses something. @throws {UsageError} when it would be all */
+function needed(choice: Choice): Choice {
+  if (choice.selector || choice.fieldSelector) return choice;
+  throw new UsageError("Name a workflow, or choose some with --selector or --field-selector");
+}
+
+/** All are found before one is run again. */
+async function named(
+  context: Context,
+  targets: string[],
+  address: Address,
+): Promise<{ target: string; uid: string }[]> {
+  const found = [];
+  for (const target of targets) {
+    found.push({ target, uid: await uidOf(context, target, address) });
+  }
+  return found;
+}
+
 async function runAgain(
   context: Context,
   verb: keyof typeof AGAIN,
   names: string[],
   options: AgainOptions,
 ): Promise<number> {
+  const chosen = names.length > 0
+    ? await named(context, names, options)
+    : (await archived(context, needed(options))).map(({ metadata: { name = "", uid = "" } }) => ({
+      target: name,
+      uid,
+    }));
+  checkWatched(chosen.length, options);
   const made: { namespace: string; name: string }[] = [];
-  for (const target of names) {
-    const uid = await uidOf(context, target);
+  for (const { target, uid } of chosen) {
     const body = {
       uid,
       namespace: context.namespace,

@@ -1,5 +1,5 @@
 /** Commands that only cron workflows have: suspend, resume, backfill. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
@@ -25,11 +25,12 @@ const EXISTS = 409;
 
 interface BackfillOptions {
   start: string;
-  end: string;
+  end?: string;
   name?: string;
   argname?: string;
   parallel?: boolean;
   maxWorkflowCount: number;
+  maxworkflowcount?: number;
 }
 
 /** Registers the commands in the group `cron`. */
@@ -49,7 +50,7 @@ export function addCronCommands(group: Command): void {
   }
   group.command("backfill <name>").description("start the workflows of scheduled times in the past")
     .requiredOption("--start <time>", "first time (RFC 3339)")
-    .requiredOption("--end <time>", "last time (RFC 3339)")
+    .option("--end <time>", "last time (default: now)")
     .option("--name <prefix>", "beginning of the names instead of NAME-backfill")
     .option("--argname <argument>", "argument that gets the scheduled time")
     .option("--parallel", "start all at once instead of one after another")
@@ -58,6 +59,10 @@ export function addCronCommands(group: Command): void {
       "refuse to start more workflows than this",
       wholeNumber("--max-workflow-count"),
       1000,
+    )
+    .addOption(
+      new Option("--maxworkflowcount <number>", "same as --max-workflow-count")
+        .argParser(wholeNumber("--maxworkflowcount")).hideHelp(),
     )
     .addHelpText(...example(
       "sluice cron backfill nightly --start 2026-01-01T00:00:00Z --end 2026-01-07T00:00:00Z",
@@ -75,8 +80,8 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   const times = dueBetween(
     cron,
     timeOf("--start", options.start),
-    timeOf("--end", options.end),
-    options.maxWorkflowCount,
+    options.end === undefined ? context.now() : timeOf("--end", options.end),
+    options.maxworkflowcount ?? options.maxWorkflowCount,
   );
   if (times.length === 0) say(`${name} has no scheduled time between --start and --end`);
   const prefix = options.name ?? `${name}-backfill`;

@@ -5,6 +5,7 @@ import { Option } from "commander";
 import type { Pair } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
 import { shownText } from "../base/shown_text.ts";
+import { apiVersionOf, STANDARD_NAMING } from "../spec/naming.ts";
 
 export type Format = "json" | "yaml" | "wide" | "short" | "name";
 
@@ -91,9 +92,18 @@ function keyParts({ key }: Pair): string[] {
   return String(text).match(/\d+|\D/gu) ?? [];
 }
 
-/** Prints an object as JSON or YAML. */
+let yamlDocuments = 0;
+
+/** Prints an object as JSON or YAML. Each further one of a command is a YAML document of its own. */
 export function printObject(value: Json | JsonObject, format: "json" | "yaml"): void {
-  print(format === "json" ? JSON.stringify(value, null, 4) : yamlText(value));
+  if (format === "json") return print(JSON.stringify(value, null, 4));
+  if (yamlDocuments++ > 0) print("---");
+  print(yamlText(value));
+}
+
+/** An object with what makes it a manifest, which answers of the API leave out. */
+export function asManifest(object: object, kind: string): JsonObject {
+  return { apiVersion: apiVersionOf(STANDARD_NAMING), kind, ...object };
 }
 
 /** Longest foreign text in a cell of a table, UTF-16 units. */

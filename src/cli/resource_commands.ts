@@ -6,8 +6,8 @@ import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
 import { addStrict, type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
-import { metadataOf, readManifestFiles, readManifests } from "./manifests.ts";
-import { outputOption, type OutputOptions, print, printObject } from "./output.ts";
+import { expandFolders, metadataOf, readManifestFiles, readManifests } from "./manifests.ts";
+import { asManifest, outputOption, type OutputOptions, print, printObject } from "./output.ts";
 import { printResource, printResources } from "./resource_text.ts";
 import {
   applyObject,
@@ -34,7 +34,7 @@ interface StoreOptions extends OutputOptions, Overrides {
   schedule?: string;
 }
 
-/** The object with the overrides of `cron create`. */
+/** The object with the overrides of `cron create` and `cron update`. */
 async function overridden(
   resource: Resource,
   object: JsonObject,
@@ -76,7 +76,7 @@ async function store(
       const made = verb === "create"
         ? await createObject(context, resource, object)
         : await updateObject(context, resource, object);
-      printResource(made, options.output, context.now());
+      printResource(resource, made, options.output, context.now());
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
       throw new ClientError(`failed to ${verb} ${resource.words}: ${error.message}`, error.status);
@@ -163,7 +163,7 @@ function addStore(group: Command, word: ResourceWord, verb: "create" | "update")
   const command = group.command(`${verb} <files...>`)
     .description(`${verb} ${resource.words}s from files`);
   addStrict(command).addOption(outputOption("name", "json", "yaml", "wide"));
-  if (resource.kind === "CronWorkflow" && verb === "create") {
+  if (resource.kind === "CronWorkflow") {
     addOverrides(command).option("--schedule <schedule>", "schedule instead of the manifest's");
   }
   command.addHelpText(...example(`sluice ${word} ${verb} ${word}.yaml`))
@@ -183,7 +183,7 @@ function addGet(group: Command, word: ResourceWord): void {
         const object = await context.client.call(resource.get, {
           params: { namespace: context.namespace, name },
         });
-        printResource(asJson(object), options.output, context.now());
+        printResource(resource, asJson(object), options.output, context.now());
       }
     });
 }
@@ -259,8 +259,9 @@ async function apply(
     );
   }
   const name = String(metadataOf(made)["name"]);
-  if (output === "json" || output === "yaml") printObject(made, output);
-  else print(output === "name" ? name : `${object["kind"]} ${name} ${done}`);
+  if (output === "json" || output === "yaml") {
+    printObject(asManifest(made, String(object["kind"])), output);
+  } else print(output === "name" ? name : `${object["kind"]} ${name} ${done}`);
 }
 
 /** Applies all manifests in order. An error says which manifest failed, and how many were applied before it. */
@@ -269,7 +270,7 @@ async function applyAll(
   files: string[],
   options: OutputOptions & { strict: boolean },
 ): Promise<void> {
-  const found = await readManifestFiles(files, options.strict);
+  const found = await readManifestFiles(await expandFolders(files), options.strict);
   for (const [at, { file, object }] of found.entries()) {
     try {
       await apply(context, object, options);
@@ -292,7 +293,7 @@ async function applyAll(
 export function addResourceCommands(program: Command, exit: (status: number) => void): void {
   for (const word of RESOURCE_WORDS) addResource(program, word, exit);
   const command = program.command("apply").description("create or update manifests of any kind")
-    .requiredOption("-f, --filename <files...>", "files, - or URLs");
+    .requiredOption("-f, --filename <files...>", "files, folders, - or URLs");
   addStrict(command)
     .addOption(outputOption("name", "json", "yaml"))
     .addHelpText(...example("sluice apply -f examples/event-binding.yaml"))

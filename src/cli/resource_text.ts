@@ -3,14 +3,19 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import { metadataOf } from "./manifests.ts";
-import { type Format, print, printObject, printTable } from "./output.ts";
+import { asManifest, type Format, print, printObject, printTable } from "./output.ts";
 import type { Resource } from "./resources.ts";
 import { age, moment } from "./times.ts";
 import { factLines } from "./workflow_text.ts";
 
 /** Prints one object in the format of `-o`. */
-export function printResource(object: JsonObject, format: Format | undefined, now: number): void {
-  if (format === "json" || format === "yaml") return printObject(object, format);
+export function printResource(
+  { kind }: Resource,
+  object: JsonObject,
+  format: Format | undefined,
+  now: number,
+): void {
+  if (format === "json" || format === "yaml") return printObject(asManifest(object, kind), format);
   const { name, namespace, creationTimestamp } = metadataOf(object);
   if (format === "name") return print(String(name));
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
@@ -67,7 +72,9 @@ export function printResources(
   look: { format: Format | undefined; namespaces: boolean; heads: boolean; now: number },
 ): void {
   const { format, namespaces, now } = look;
-  if (format === "json" || format === "yaml") return printObject(items, format);
+  if (format === "json" || format === "yaml") {
+    return printObject(items.map((item) => asManifest(item, resource.kind)), format);
+  }
   const nameOf = (item: JsonObject) => String(metadataOf(item)["name"]);
   if (format === "name") return items.forEach((item) => print(nameOf(item)));
   const isCron = resource.kind === "CronWorkflow";

@@ -81,6 +81,22 @@ function jsonText(name: string, value: unknown): string {
   return JSON.stringify(value, (key, one) => finiteOnly(key === "" ? name : key, one));
 }
 
+/** The scheduled time as an annotation; none without one. @throws {UsageError} */
+async function scheduledTime(
+  context: Context,
+  { scheduledTime: time }: SubmitOptions,
+): Promise<Record<string, string>> {
+  if (time === undefined) return {};
+  if (Number.isNaN(Date.parse(time))) {
+    throw new UsageError(
+      `--scheduled-time takes a time such as 2026-01-31T12:00:00Z, received ${
+        JSON.stringify(time)
+      }`,
+    );
+  }
+  return { [scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) })]: time };
+}
+
 /** Metadata with the overrides of name, labels and annotations. */
 export function withMetadata(metadata: JsonObject, options: Overrides): JsonObject {
   const next = { ...metadata };
@@ -122,6 +138,10 @@ async function submitFrom(
       `--from takes KIND/NAME, for example workflowtemplate/build; received ${from}`,
     );
   }
+  const annotations = [
+    ...(options.annotations === undefined ? [] : [options.annotations]),
+    ...Object.entries(await scheduledTime(context, options)).map((pair) => pair.join("=")),
+  ];
   return await context.client.call("WorkflowService_SubmitWorkflow", {
     params: { namespace: context.namespace },
     body: {
@@ -137,7 +157,7 @@ async function submitFrom(
         dryRun: options.dryRun,
         serverDryRun: options.serverDryRun,
         labels: options.labels,
-        annotations: options.annotations,
+        annotations: annotations.length === 0 ? undefined : annotations.join(","),
         priority: options.priority,
         podPriorityClassName: options.podPriorityClassName,
       },
@@ -186,16 +206,11 @@ async function submitManifest(
   options: SubmitOptions,
   given: Map<string, string>,
 ): Promise<Workflow> {
-  let metadata = withMetadata(metadataOf(manifest), options);
+  const metadata = withMetadata(metadataOf(manifest), options);
+  const scheduled = await scheduledTime(context, options);
   if (options.scheduledTime !== undefined) {
-    metadata = {
-      ...metadata,
-      annotations: {
-        ...(isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {}),
-        [scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) })]:
-          options.scheduledTime,
-      },
-    };
+    const old = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
+    metadata["annotations"] = { ...old, ...scheduled };
   }
   const spec = isJsonObject(manifest["spec"]) ? manifest["spec"] : {};
   const workflow = { ...manifest, metadata, spec: withSpec(spec, options, given) };

@@ -36,7 +36,6 @@ const NAME_FIELDS =
 interface ListOptions extends OutputOptions, WorkflowFilters {
   allNamespaces?: boolean;
   headers: boolean;
-  limit?: number;
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
@@ -95,6 +94,7 @@ async function wait(
 }
 
 interface CopyOptions {
+  nodeId?: string;
   nodeName?: string;
   templateName?: string;
   artifactName?: string;
@@ -118,6 +118,7 @@ async function copy(
       options.nodeName !== undefined && node.displayName !== options.nodeName &&
       node.name !== options.nodeName
     ) continue;
+    if (options.nodeId !== undefined && node.id !== options.nodeId) continue;
     const template = node.templateRef?.template ?? node.templateName;
     if (options.templateName !== undefined && template !== options.templateName) continue;
     for (const artifact of node.outputs?.artifacts ?? []) {
@@ -272,6 +273,7 @@ function addCopy(program: Command): void {
     "copy output artifacts of a workflow into files",
   )
     .option("--node-name <name>", "only of this node")
+    .option("--node-id <id>", "only of the node with this id")
     .option("--template-name <name>", "only of this template")
     .option("--artifact-name <name>", "only this artifact")
     .option(

@@ -1,7 +1,14 @@
 /** A workflow as text: the facts and the tree of `get`, the rows of `list`. */
-import type { Json } from "../base/json.ts";
 import type { Parameter, Workflow } from "../spec/manifest.ts";
-import { type Format, print, printObject, printTable, tableLines, terminalText } from "./output.ts";
+import {
+  asManifest,
+  type Format,
+  print,
+  printObject,
+  printTable,
+  tableLines,
+  terminalText,
+} from "./output.ts";
 import { durationMs, moment, span, spanWords } from "./times.ts";
 import { resourcesText, treeLines, type TreeOptions } from "./tree.ts";
 
@@ -70,7 +77,7 @@ export function printWorkflow(
   format: Format | undefined,
   options: TreeOptions,
 ): void {
-  if (format === "json" || format === "yaml") printObject(workflow as unknown as Json, format);
+  if (format === "json" || format === "yaml") printObject(asManifest(workflow, "Workflow"), format);
   else if (format === "name") {
     print(workflow.metadata.name ?? workflow.metadata.generateName ?? "");
   } else {
@@ -93,7 +100,7 @@ export interface ListLook {
 export function printWorkflows(workflows: Workflow[], look: ListLook): void {
   const { format, now } = look;
   if (format === "json" || format === "yaml") {
-    return printObject(workflows as unknown as Json, format);
+    return printObject(workflows.map((one) => asManifest(one, "Workflow")), format);
   }
   if (format === "name") {
     return workflows.forEach((workflow) => print(workflow.metadata.name ?? ""));

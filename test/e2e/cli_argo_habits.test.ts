@@ -1,0 +1,118 @@
+/** What people who know `argo` and kubectl type, and what they do with what is printed. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { type Outcome, runSluice } from "../support/sluice_cli.ts";
+
+let folder: string;
+let server: ServerProcess;
+
+function sluice(...args: string[]): Promise<Outcome> {
+  return runSluice(args, { cwd: folder, env: { SLUICE_SERVER: server.url } });
+}
+
+const TEMPLATE = `
+apiVersion: argoproj.io/v1alpha1
+kind: WorkflowTemplate
+metadata: { name: one }
+spec:
+  entrypoint: say
+  templates: [{ name: say, container: { image: busybox, command: ["true"] } }]
+`;
+const CRON = `
+apiVersion: argoproj.io/v1alpha1
+kind: CronWorkflow
+metadata: { name: nightly }
+spec:
+  suspend: true
+  schedules: ["0 1 * * *"]
+  workflowSpec:
+    entrypoint: say
+    templates: [{ name: say, container: { image: busybox, command: ["true"] } }]
+`;
+const FAILS = `
+kind: Workflow
+metadata: { name: fails, labels: { app: shop } }
+spec:
+  entrypoint: say
+  templates: [{ name: say, container: { image: busybox, command: ["false"] } }]
+`;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-habits-"));
+  await writeFile(join(folder, "one.yaml"), TEMPLATE);
+  await writeFile(join(folder, "two.yaml"), TEMPLATE.replace("name: one", "name: two"));
+  await writeFile(join(folder, "cron.yaml"), CRON);
+  await writeFile(join(folder, "fails.txt"), FAILS);
+  server = await startServer(["--store=memory:", `--work-dir=${join(folder, "work")}`]);
+});
+afterAll(async () => {
+  await server?.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("what -o yaml and -o json print is applied as it is", async () => {
+  expect((await sluice("apply", "-f", folder)).out).toBe(
+    "CronWorkflow nightly created\nWorkflowTemplate one created\nWorkflowTemplate two created\n",
+  );
+  const updated = "WorkflowTemplate one updated\nWorkflowTemplate two updated\n";
+  for (
+    const args of [
+      ["get", "one", "two", "-o", "yaml"],
+      ["list", "-o", "yaml"],
+      ["list", "-o", "json"],
+    ]
+  ) {
+    await writeFile(join(folder, "printed.txt"), (await sluice("template", ...args)).out);
+    expect(await sluice("apply", "-f", "printed.txt")).toMatchObject({ out: updated, err: "" });
+  }
+});
+
+test("cron update takes the options of cron create", async () => {
+  await sluice("apply", "-f", "cron.yaml");
+  const { out } = await sluice(
+    ...["cron", "update", "cron.yaml", "--schedule", "0 2 * * *", "-p", "a=b", "-o", "json"],
+  );
+  expect(JSON.parse(out)).toMatchObject({
+    kind: "CronWorkflow",
+    spec: {
+      schedules: ["0 2 * * *"],
+      workflowSpec: { arguments: { parameters: [{ name: "a", value: "b" }] } },
+    },
+  });
+});
+
+test("a scheduled time is set also for a workflow of a template, and is a time", async () => {
+  await sluice("apply", "-f", "one.yaml");
+  const from = ["submit", "--from", "workflowtemplate/one", "--annotations", "a=b"];
+  const { out } = await sluice(
+    ...[...from, "--scheduled-time", "2026-01-31T12:00:00Z", "-o", "json"],
+  );
+  expect(JSON.parse(out)).toMatchObject({
+    metadata: {
+      annotations: { a: "b", "workflows.argoproj.io/scheduled-time": "2026-01-31T12:00:00Z" },
+    },
+  });
+  expect(await sluice(...from, "--scheduled-time", "noon")).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('received "noon"'),
+  });
+});
+
+test("archived workflows are run again by selector, and found by what is said to be a name", async () => {
+  await sluice("submit", "fails.txt", "--wait");
+  const again = (...args: string[]) => sluice("archive", "resubmit", "-o", "name", ...args);
+  for (const choice of [["-l", "app=shop"], ["--field-selector", "metadata.name=fails"]]) {
+    expect(await again(...choice)).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^fails-\w{5}\n$/),
+    });
+  }
+  expect(await again("-l", "app=other")).toMatchObject({ status: 0, out: "" });
+  expect(await again()).toMatchObject({ status: 2 });
+  expect(await sluice("archive", "get", "fails", "--name", "-o", "name"))
+    .toMatchObject({ status: 0, out: "fails\n" });
+  expect(await sluice("archive", "get", "fails", "--uid")).toMatchObject({ status: 1 });
+});
