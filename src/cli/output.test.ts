@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cellText, terminalText, yamlText } from "./output.ts";
+import { cellText, tableLines, terminalText, yamlText } from "./output.ts";
 
 test("yamlText() orders keys naturally: numbers by value, signs before letters", () => {
   const value = { "wf-2042": 1, "wf-563": 2, wf: 3, "wf[1]": 4, wfx: 5, a10: 6, a9: 7, a: 8 };
@@ -32,4 +32,9 @@ test("yamlText() keeps the lines of a text and does not indent lists", () => {
 test("terminalText() shows what a terminal would obey, and leaves lines and tabs", () => {
   expect(terminalText("a\tb\nc\u001b[31md\r\u009b")).toBe("a\tb\nc\\u001b[31md\\u000d\\u009b");
   expect(cellText("a\tb\nc\u001b")).toBe("a\\u0009b\\u000ac\\u001b");
+});
+
+test("tableLines() aligns what has two places on a terminal, or none", () => {
+  expect(tableLines(["A", "B"], [["語", "1"], ["한", "2"], ["🚀", "3"], ["e\u0301é", "4"]], 1))
+    .toEqual(["A  B", "語 1", "한 2", "🚀 3", "e\u0301é 4"]);
 });

@@ -22,12 +22,13 @@ export function print(text: string): void {
   process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
-/** Ends the program quietly when its output is no longer read, as in `sluice list | head -1`. */
+/** Ends the program quietly when its output is no longer read, as in `sluice list | head -1`, and with an error when its disk is full. */
 export function endWithReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      process.exit(0);
+      if (error.code === "EPIPE") process.exit(0);
+      if (stream !== process.stderr) say(`Error: Cannot write: ${error.message}`);
+      process.exit(1);
     });
   }
 }
@@ -142,8 +143,15 @@ export function printTable(head: string[] | undefined, rows: string[][]): void {
   for (const line of tableLines(head, rows, 3)) print(line);
 }
 
+/** Characters that take two places on a terminal. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
+
 /** Width of a text on a terminal, without colours. */
 function width(text: string): number {
   // deno-lint-ignore no-control-regex -- the text that is left out begins with a control character
-  return [...text.replace(/\u001b\[[0-9;]*m/g, "")].length;
+  const plain = text.replace(/\u001b\[[0-9;]*m/g, "");
+  if (/^[ -~]*$/.test(plain)) return plain.length;
+  return [...plain.replace(/[\p{M}\u200c\u200d\ufe0e\ufe0f]/gu, "")]
+    .reduce((sum, char) => sum + (WIDE.test(char) ? 2 : 1), 0);
 }

@@ -1,4 +1,5 @@
 /** The command line as a person uses it, against a real server: its output and its exit status. */
+import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -302,6 +303,16 @@ spec:
       SLUICE_SERVER: server.url,
     });
     expect(closed.err).toBe("0\n");
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("a disk that is full is told on one line", async () => {
+    const full = await run("bash", ["-c", '"$@" list > /dev/full', "bash", ...SLUICE], {
+      SLUICE_SERVER: server.url,
+    });
+    expect(full).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(/^Error: .*no space left.*\n$/i),
+    });
   });
 
   test("lengths of time are readable in the help of the server", async () => {
