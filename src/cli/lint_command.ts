@@ -9,7 +9,14 @@ import { lintLines, lintManifests } from "../spec/lint.ts";
 import { lintWarnings } from "../spec/lint_warnings.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
-import { expandFolders, metadataOf, objectsIn, readSource, unknownFieldText } from "./manifests.ts";
+import {
+  expandFolders,
+  metadataOf,
+  objectsIn,
+  readSource,
+  unknownFieldText,
+  withoutFile,
+} from "./manifests.ts";
 import { print, say } from "./output.ts";
 import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
 
@@ -61,7 +68,7 @@ export async function lintFiles(
       pieces.push(...objectsIn(text, file).map((object) => ({ file, object })));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      fault(file, error.message.replace(`${file}: `, ""));
+      fault(file, withoutFile(error, file));
     }
   }
   const chosen = pieces.filter(({ object }) =>

@@ -7,7 +7,7 @@ import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
-import { parseDocuments } from "../spec/parse.ts";
+import { parseDocuments, type ParseLimits } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 
 /** Reads a file, standard input (`-`) or a URL. */
@@ -100,10 +100,10 @@ export async function expandFolders(names: string[]): Promise<string[]> {
 }
 
 /** The objects in a text, those of lists as `-o yaml` prints them too. @throws {Error} when it can't be read, or holds something else */
-export function objectsIn(text: string, file: string): JsonObject[] {
+export function objectsIn(text: string, file: string, limits: ParseLimits = {}): JsonObject[] {
   let documents: unknown[];
   try {
-    documents = parseDocuments(text).flatMap(({ value }) => value);
+    documents = parseDocuments(text, limits).flatMap(({ value }) => value);
   } catch (error) {
     throw new Error(`${file}: ${errorText(error)}`);
   }
@@ -116,6 +116,11 @@ export function objectsIn(text: string, file: string): JsonObject[] {
     );
   }
   return objects;
+}
+
+/** What an error says of a file that has been named before. */
+export function withoutFile({ message }: Error, file: string): string {
+  return message.startsWith(file) ? message.slice(file.length).replace(/^:? /, "") : message;
 }
 
 /**

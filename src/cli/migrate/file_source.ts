@@ -1,8 +1,16 @@
 /** An installation as files: what `kubectl get … -o yaml` prints, or the folder of a repository. */
 import { stat } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { isKind } from "../../spec/schema/decode_manifest.ts";
-import { cannotRead, expandFolders, metadataOf, objectsIn, readSource } from "../manifests.ts";
+import {
+  cannotRead,
+  expandFolders,
+  metadataOf,
+  objectsIn,
+  readSource,
+  withoutFile,
+} from "../manifests.ts";
 import { ACCOUNT_KINDS } from "./by_hand.ts";
 import { INSTANCE_LABEL, type Selection, type Source, type SourceListener } from "./source.ts";
 
@@ -92,12 +100,14 @@ class FileSource implements Source {
     for (const file of this.#files) {
       let objects: JsonObject[];
       try {
-        objects = objectsIn(await readSource(file), file).flatMap(inList);
+        objects = objectsIn(await readSource(file), file, { maxLength: MAX_BYTES }).flatMap(inList);
       } catch (error) {
         if (!(error instanceof Error)) throw error;
-        if (tells) this.#listener.trouble(file, error.message.replace(`${file}: `, ""));
+        if (tells) this.#listener.trouble(file, withoutFile(error, file));
         continue;
       }
+      // Reading a large file takes seconds, in which the server closes its connection. The client notices in a turn of the event loop.
+      await setImmediate();
       yield objects.map(placed).filter((object) => isSelected(object, this.#selection));
     }
   }
