@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { finiteOnly, objectsIn, readSource } from "./manifests.ts";
+import { finiteOnly, objectsIn, readSource, readValues } from "./manifests.ts";
 
 test("a number that is too large is refused, and does not become null", () => {
   expect(() => JSON.parse('{"a": [{"n": 1e999}]}', finiteOnly)).toThrow("n is too large");
@@ -30,6 +30,16 @@ describe("readSource()", () => {
     const path = file(Buffer.from("name: José", "latin1"));
     await expect(readSource(path)).rejects.toThrow(`${path} is not a text in UTF-8`);
   });
+});
+
+test("readValues() tells on one line why a file can't be read, and does not quote all of it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-values-"));
+  const path = join(folder, "v.yaml");
+  writeFileSync(path, "who: [1\n");
+  await expect(readValues(path)).rejects.toThrow(/^\S+v\.yaml: .* at line 2, column 1$/);
+  writeFileSync(path, `a: *${"x".repeat(5000)}`);
+  await expect(readValues(path)).rejects.toThrow(/^.{100,500}…$/);
+  rmSync(folder, { recursive: true });
 });
 
 test("objectsIn() finds the objects of a list", () => {

@@ -68,12 +68,19 @@ export async function readValues(name: string): Promise<JsonObject> {
   try {
     found = parse(text);
   } catch (error) {
-    // A picture of the place follows.
-    const [first = ""] = errorText(error).split("\n", 1);
-    throw new Error(`${name}: ${first.replace(/:$/, "")}`, { cause: error });
+    throw new Error(`${name}: ${firstLine(error)}`, { cause: error });
   }
   if (!isJsonObject(found)) throw new UsageError(`${name} does not hold names and values`);
   return found;
+}
+
+/** Most characters of what is said about a text: it may quote all of the text. */
+const MAX_QUOTED = 300;
+
+/** What a parser of YAML says, without the picture of the place that follows. */
+export function firstLine(error: unknown): string {
+  const [line = ""] = errorText(error).split("\n", 1);
+  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}…` : line.replace(/:$/, "");
 }
 
 /** For `JSON.parse` and `JSON.stringify`: a number that is too large would become null. @throws {UsageError} */

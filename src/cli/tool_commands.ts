@@ -12,7 +12,7 @@ import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { collect, contextOf, example, pairs, UsageError, wholeNumber } from "./context.ts";
-import { expandFolders, readManifests, readValues } from "./manifests.ts";
+import { expandFolders, firstLine, readManifests, readValues } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject, say, yamlText } from "./output.ts";
 
 interface TokenOptions {
@@ -41,7 +41,7 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
     try {
       parseTokenFile(old);
     } catch (error) {
-      throw new Error(`${options.file}: ${errorText(error)}`, { cause: error });
+      throw new Error(`${options.file}: ${firstLine(error)}`, { cause: error });
     }
     const { tokens } = parse(old) as { tokens: { subject: string }[] };
     const kept = tokens.filter(({ subject }) => !options.replace || subject !== options.subject);
