@@ -84,3 +84,12 @@ test("what holds no tests says so", () => {
     out: expect.stringContaining("it holds a Workflow: name a file of tests"),
   });
 });
+
+test("a test that can't be run is named, and the others still run", () => {
+  const wrong = "{ name: odd, expect: { phase: Succeeded, took: 5x } }";
+  const path = file("odd.test.yaml", `workflow: flow.yaml\ntests: [${wrong}, ${GOOD}]\n`);
+  const { status, out } = sluiceTest(path);
+  expect(status).toBe(1);
+  expect(out).toMatch(/^✖ \S+odd\.test\.yaml: odd\n {4}took is "5x", /);
+  expect(out).toContain("odd.test.yaml: works\n1 passed, 1 failed\n");
+});
