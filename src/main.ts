@@ -39,6 +39,10 @@ export async function runServer(
   try {
     const isParent = seat === undefined && processCount(config) > 1;
     return await (isParent ? startProcesses(config, log) : run(config, log, seat));
+  } catch (cause) {
+    // Unhandled rejections are only logged, so that a defect ends no server: the process would end with status 0.
+    log.fatal({ err: cause }, "ended by a defect");
+    return 1;
   } finally {
     seat?.leave();
     await flushLog(log);

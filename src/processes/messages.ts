@@ -9,7 +9,9 @@ export type ToParent =
   /** Somebody asked it for the metrics of all processes. */
   | { type: "ask-metrics"; id: number }
   /** Its own page of metrics, as the parent asked. */
-  | { type: "page"; id: number; text: string };
+  | { type: "page"; id: number; text: string }
+  /** Its answer to a ping. */
+  | { type: "pong" };
 
 /** From the parent to a process. */
 export type ToProcess =
@@ -21,5 +23,7 @@ export type ToProcess =
   | { type: "gone"; name: string }
   /** Send your own page of metrics. */
   | { type: "ask-page"; id: number }
+  /** Say that you are there. */
+  | { type: "ping" }
   /** The page of all processes, as the process asked. */
   | { type: "metrics"; id: number; text: string };

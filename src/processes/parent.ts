@@ -14,6 +14,10 @@ import { Supervision } from "./supervision.ts";
 
 /** How long a process may take to send its metrics, ms. */
 const PAGE_MS = 1_000;
+/** How often a process that serves is asked whether it is there, ms. */
+const PING_MS = 5_000;
+/** One that has not answered so many times in a row is killed: it takes connections that nobody serves. */
+const MOST_SILENT = 6;
 /** How much longer than its drain timeout a process may take to end, ms. */
 const OVERTIME_MS = 5_000;
 
@@ -44,6 +48,8 @@ interface Place {
   starts: number;
   /** Monotonic, ms. */
   startedAt: number;
+  /** Pings in a row that it has not answered; undefined before it serves. */
+  silent: number | undefined;
   /** By which name, and at which socket, the others know it. */
   known: { name: string; socket: string } | undefined;
 }
@@ -65,9 +71,16 @@ class Parent {
   start(): void {
     const { count, stop } = this.#options;
     for (let number = 1; number <= count; number++) {
-      this.#places.set(number, { child: undefined, starts: 0, startedAt: 0, known: undefined });
+      this.#places.set(number, {
+        child: undefined,
+        starts: 0,
+        startedAt: 0,
+        silent: undefined,
+        known: undefined,
+      });
       this.#startOne(number);
     }
+    this.#pingLater();
     if (stop.aborted) this.#stop();
     else stop.addEventListener("abort", () => this.#stop());
   }
@@ -82,6 +95,7 @@ class Parent {
     };
     this.#supervision.started(number);
     place.startedAt = clock.monotonic();
+    place.silent = undefined;
     const env = { [CHILD_VARIABLE]: seatText(number, place.starts++, folder) };
     place.child = new Child(command, env, events);
     log.info({ process: number, pid: place.child.pid }, "process started");
@@ -112,6 +126,26 @@ class Parent {
     }
   }
 
+  /**
+   * Asks those that serve, again and again, whether they are there. Pings are counted, not the time: if the machine stood
+   * still, so did the processes.
+   */
+  #pingLater(): void {
+    const { clock, log } = this.#options;
+    clock.after(PING_MS, () => {
+      if (this.#supervision.isStopping) return;
+      for (const [number, place] of this.#places) {
+        if (place.child === undefined || place.silent === undefined) continue;
+        if (place.silent++ < MOST_SILENT) place.child.send({ type: "ping" });
+        else {
+          log.error({ process: number }, "process does not answer: killed");
+          place.child.kill();
+        }
+      }
+      this.#pingLater();
+    }, true);
+  }
+
   /** Tells the others, so that they need not wait until its leases run out. */
   #tellGone(place: Place): void {
     const { known } = place;
@@ -138,8 +172,13 @@ class Parent {
   }
 
   #hear(number: number, message: ToParent): void {
+    const place = this.#places.get(number);
+    if (place?.silent !== undefined) place.silent = 0;
     switch (message.type) {
+      case "pong":
+        return;
       case "ready":
+        if (place !== undefined) place.silent = 0;
         this.#supervision.ready(number);
         return this.#tellReady();
       case "join":
@@ -148,7 +187,7 @@ class Parent {
         return this.#pages.get(message.id)?.({ process: number, text: message.text });
       case "ask-metrics":
         return void this.#gather().then((text) => {
-          this.#places.get(number)?.child?.send({ type: "metrics", id: message.id, text });
+          place?.child?.send({ type: "metrics", id: message.id, text });
         });
     }
   }

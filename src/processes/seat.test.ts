@@ -34,7 +34,9 @@ test("the parent is told when the process serves, and gets its metrics when it a
   seat.showMetrics(() => "own 1\n");
   seat.ready();
   tell({ type: "ask-page", id: 5 });
-  expect(said).toEqual([{ type: "ready" }, { type: "page", id: 5, text: "own 1\n" }]);
+  tell({ type: "ping" });
+  expect(said)
+    .toEqual([{ type: "ready" }, { type: "page", id: 5, text: "own 1\n" }, { type: "pong" }]);
 });
 
 test("metrics of all processes come from the parent", async () => {

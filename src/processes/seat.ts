@@ -105,6 +105,8 @@ export class Seat {
         return this.link.meet(message.sockets);
       case "gone":
         return this.link.gone(message.name);
+      case "ping":
+        return this.#channel.send({ type: "pong" });
       case "ask-page":
         return this.#channel.send({ type: "page", id: message.id, text: this.#ownPage() });
     }

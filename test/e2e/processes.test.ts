@@ -141,6 +141,21 @@ test("a process that is killed is replaced, nothing is lost, and nobody waits un
   expect(phases.filter((phase) => phase !== "Succeeded")).toEqual([]);
 });
 
+test("a process that stands still is replaced", async () => {
+  const group = await startGroup();
+  const [still = 0] = group.pids();
+  process.kill(still, "SIGSTOP");
+  await until(() => !isAlive(still), {
+    otherwise: "it goes on standing still",
+    patienceMs: 60_000,
+  });
+  await until(async () => {
+    const up = await group.figures("sluice_process_up").catch(() => []);
+    return up.length === 2 && up.every((one) => one === 1);
+  }, { otherwise: "it is not replaced", patienceMs: 60_000 });
+  expect(await group.figures("sluice_process_starts_total")).toEqual([2, 1]);
+});
+
 test("processes do not outlive their parent, even when it is killed", async () => {
   const group = await startGroup();
   const pids = group.pids();

@@ -33,7 +33,6 @@ export const ALONE = {
     "test/contract/archive/argo_archive.test.ts",
     "test/contract/http/request_bodies.test.ts",
     "test/contract/store/large_retry.test.ts",
-    "test/contract/store/redis/dead_master.test.ts",
     "test/contract/store/store.test.ts",
   ],
   e2e: [
@@ -43,7 +42,6 @@ export const ALONE = {
     "test/e2e/image.test.ts",
     "test/e2e/jsr.test.ts",
     "test/e2e/linearizability.test.ts",
-    "test/e2e/processes.test.ts",
     "test/e2e/publish_oci.test.ts",
     "test/e2e/schemathesis.test.ts",
     "test/e2e/traces.test.ts",
@@ -61,6 +59,7 @@ export const WAITING = {
   contract: [
     "test/contract/auth/cluster_reviews.test.ts",
     "test/contract/kubernetes/cluster_faults.test.ts",
+    "test/contract/store/redis/dead_master.test.ts",
     "test/contract/store/redis/redis_trouble.test.ts",
     "test/contract/store/redis/replica_wait.test.ts",
     "test/contract/store/redis/sentinels.test.ts",
@@ -71,6 +70,7 @@ export const WAITING = {
     "test/e2e/cron.test.ts",
     "test/e2e/events.test.ts",
     "test/e2e/metrics.test.ts",
+    "test/e2e/processes.test.ts",
     "test/e2e/webhooks.test.ts",
   ],
 } as const satisfies Record<string, readonly string[]>;
