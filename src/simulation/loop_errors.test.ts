@@ -73,3 +73,44 @@ templates:
     if (group !== undefined) expect(group.message).toBe(elements[0]?.message);
   },
 );
+
+test.each([
+  [
+    "an argument",
+    `when: "{{item.k}} == a", arguments: { parameters: [{ name: p, value: "{{item.x}}" }] }`,
+    "x",
+  ],
+  ["its when", `when: "{{item.y}} == a"`, "y"],
+])(
+  "a loop whose when leaves out the element that lacks a member for %s ends with the name of that member",
+  (_, rest, member) => {
+    const loop =
+      `{ name: a, template: work, withParam: '[{"k":"a","x":1,"y":"a"},{"k":"b"}]', ${rest} }`;
+    for (const main of [`steps: [[${loop}]]`, `dag: { tasks: [${loop}] }`]) {
+      const spec = `
+entrypoint: main
+templates:
+  - { name: main, ${main} }
+  - { name: work, inputs: { parameters: [{ name: p, default: d }] }, container: { image: x } }`;
+      const { status } = simulateWorkflow(spec, 10).view("w");
+      const nodes = Object.values(status?.nodes ?? {});
+      expect(nodes.filter(({ type }) => type === "Pod")).toEqual([]);
+      expect(nodes.find(({ name }) => name === "w[0]" || name === "w.a"))
+        .toMatchObject({ phase: "Error", message: `failed to resolve {{item.${member}}}` });
+    }
+  },
+);
+
+test("a when that is false as it is written leaves out an element that has no value for its tag", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: a, template: work, withParam: '[{"k":"a"},{"z":"b"}]', when: "'{{item.k}}' == 'a'" }]] }
+  - { name: work, container: { image: x } }`;
+  const nodes = Object.values(simulateWorkflow(spec, 10).view("w").status?.nodes ?? {});
+  expect(nodes.find(({ name }) => name === "w[0].a(0:k:a)")?.phase).toBe("Succeeded");
+  expect(nodes.find(({ name }) => name === "w[0].a(1:z:b)")).toMatchObject({
+    phase: "Skipped",
+    message: "when ''{{item.k}}' == 'a'' evaluated false",
+  });
+});

@@ -125,10 +125,12 @@ function expandItems(
   references: References,
 ): void {
   const { items, calls } = growing;
+  const { when } = loop;
+  const missing = when !== undefined && isFalseAsWritten(turn, when) ? "keep" : "error";
   for (let index = calls.length; index < items.length; index++) {
     const item = items[index] as Json;
     const before = turn.budget?.characters ?? 0;
-    calls.push(expandItem(turn, loop.step, { ...loop, item, index }, references));
+    calls.push(expandItem(turn, loop.step, { ...loop, missing, item, index }, references));
     const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
     growing.characters += added;
     turn.state.runtime.callCharacters += added;
@@ -166,6 +168,8 @@ function forgetExpansion(turn: Turn, base: string): void {
 interface Element {
   base: string;
   when: string | undefined;
+  /** What a tag of the `when` that the element has no value for does. */
+  missing: MissingRule;
   item: Json;
   index: number;
 }
@@ -173,31 +177,43 @@ interface Element {
 function expandItem(
   turn: Turn,
   step: StepLike,
-  { base, when, item, index }: Element,
+  { base, when, missing, item, index }: Element,
   references: References,
 ): ExpandedCall {
   beginEvaluation(turn.env);
   const scope = joinScopes(itemScope(item), references.scope);
   const name = loopName(base, index, item);
-  if (when !== undefined) {
-    try {
-      const text = replaceTagsIn(when, scope, "keep", turn.env);
-      if (!isWhenTrue(text, turn.env)) {
-        const skip = `when '${text}' evaluated false`;
-        return { step, name, index, item, skip, arguments: {} };
-      }
-    } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      return { step, name, index, item, error: error.message, arguments: {} };
-    }
-  }
-  return asNodeFailure(() => ({
+  const call = () => ({
     step: resolveStep(turn, step, scope, "error"),
     name,
     index,
     item,
     arguments: resolveArguments(turn, step, { ...references, scope }, "error"),
-  }));
+  });
+  if (when === undefined) return asNodeFailure(call);
+  // What an element lacks ends the loop, as in the reference, also if its `when` would leave it out.
+  const found = missing === "error" ? asNodeFailure(call) : undefined;
+  const text = asNodeFailure(() => replaceTagsIn(when, scope, missing, turn.env));
+  try {
+    if (!isWhenTrue(text, turn.env)) {
+      const skip = `when '${text}' evaluated false`;
+      return { step, name, index, item, skip, arguments: {} };
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return { step, name, index, item, error: error.message, arguments: {} };
+  }
+  return found ?? asNodeFailure(call);
+}
+
+/** Tells whether a `when` is false although the tags of its loop are not filled in. */
+function isFalseAsWritten({ env }: Turn, when: string): boolean {
+  try {
+    return !isWhenTrue(when, env);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return false;
+  }
 }
 
 /** The `when` with its tags replaced, except those of a loop. Undefined when there is none. */
