@@ -136,3 +136,19 @@ test("a semaphore without a place for its size is an error", () => {
   const { status } = submitAll([`${LEAF}\nsynchronization: { semaphores: [{}] }`]).view("w0");
   expect(status?.message).toContain("a Semaphore without a ConfigMapRef or Database");
 });
+
+test("a stop says of a pod that waits for a lock that it was never started", () => {
+  const lock = "synchronization: { mutexes: [{ name: m }] }";
+  const spec = `
+templates:
+  - { name: main, steps: [[{ name: a, template: work, withItems: [1, 2] }]] }
+  - { name: work, container: { image: x }, ${lock} }`;
+  const simulation = submitAll([spec]);
+  simulation.control("w0", { type: "stop" });
+  passTime(simulation, 2);
+  const nodes = Object.values(simulation.view("w0").status?.nodes ?? {});
+  const message = (name: string) => nodes.find((node) => node.name === name)?.message;
+  // The reference writes two spaces only for a pod that it had started.
+  expect(message("w0[0].a(0:1)")).toBe("workflow shutdown with strategy:  Stop");
+  expect(message("w0[0].a(1:2)")).toBe("workflow shutdown with strategy: Stop");
+});

@@ -63,8 +63,8 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
     end(turn, node, "Failed", reason.waiting);
     return true;
   }
-  const isPod = node.type === "Pod" && !isWaiting;
-  const text = isPod ? reason.running : reason.waiting;
+  const ofPod = isWaiting ? reason.notStarted : reason.running;
+  const text = node.type === "Pod" ? ofPod : reason.waiting;
   cancelTask(turn, node, text);
   end(turn, node, "Failed", text);
   endContainersWith(turn, node, text);
