@@ -289,6 +289,21 @@ describe("decode()", () => {
     });
   });
 
+  it("drops arguments of a template, which only steps have", () => {
+    for (const value of [{}, "x", { parameters: [{ name: "p", value: "{{item.none}}" }] }]) {
+      const { spec } = decodeManifest("Workflow", {
+        spec: inTemplate({ suspend: {}, arguments: value }),
+      });
+      expect(spec.templates?.[0]).toEqual({
+        name: "t",
+        inputs: {},
+        outputs: {},
+        metadata: {},
+        suspend: {},
+      });
+    }
+  });
+
   it("treats names of object prototypes as unknown, and keeps them as keys of maps", () => {
     const value = JSON.parse(
       '{"constructor":1,"__proto__":{"spec":1},"metadata":{"labels":{"__proto__":"a","toString":"b"}}}',

@@ -305,6 +305,4 @@ export const TEMPLATE: StructSchema = struct("Template", () => ({
   pendingTimeout: string,
   podResources: RESOURCE_REQUIREMENTS,
   resourceClaims: list(POD_RESOURCE_CLAIM),
-  // Not in the reference, which drops it; older manifests contain it, empty.
-  arguments: ARGUMENTS,
 }));
