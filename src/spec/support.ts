@@ -248,6 +248,13 @@ export const CLAIMS: readonly Claim[] = [
     note: "Fails with a message: there are no plugins",
   },
   {
+    of: "Template",
+    members: "arguments",
+    is: "none",
+    isAsReference: true,
+    note: "The reference drops it too",
+  },
+  {
     of:
       "WorkflowStep DAGTask DAGTemplate Arguments Inputs Outputs Parameter ValueFrom SuppliedValueFrom TemplateRef Sequence ContinueOn LifecycleHook SuspendTemplate SuspendCallback RetryStrategy Backoff Synchronization SemaphoreRef SyncDatabaseRef Mutex Memoize Cache",
     members: "*",
