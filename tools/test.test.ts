@@ -24,6 +24,20 @@ test("countOf() counts a file that failed to load as a failure", () => {
   expect(countOf({ ...base, success: false, testResults }).failed).toBe(1);
 });
 
+test("countOf() counts a file whose tests were left out because a hook failed", () => {
+  const assertionResults = [{ status: "passed", fullName: "a" }, {
+    status: "skipped",
+    fullName: "b",
+  }];
+  const testResults = [{ status: "failed", assertionResults, name: "a.test.ts", message: "" }];
+  const report = { ...base, numFailedTests: 2, success: false, testResults };
+  expect(countOf(report)).toMatchObject({
+    failed: 3,
+    failures: ["a.test.ts: failed outside its tests"],
+    files: ["a.test.ts"],
+  });
+});
+
 test("countOf() names what failed, with the first line of its error, and where", () => {
   const testResults = [
     {

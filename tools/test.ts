@@ -50,12 +50,9 @@ interface FileReport {
   assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
 }
 
-/** Sums a vitest JSON report. A file that failed to load has no tests and counts as one failure. */
+/** Sums a vitest JSON report. A file that failed outside its tests, on loading or in a hook, counts as one failure. */
 export function countOf(report: Report): Count {
-  const broken =
-    report.testResults.filter((file) =>
-      file.status === "failed" && file.assertionResults.length === 0
-    ).length;
+  const broken = report.testResults.filter(isBroken).length;
   const failed = report.numFailedTests + broken;
   return {
     passed: report.numPassedTests,
@@ -78,11 +75,15 @@ export function afterSecondRun(first: Count): Count {
   return { ...first, passed, failed: 0, failures: [], files: [], unsteady: first.failures };
 }
 
-function failuresOf({ status, name, message = "", assertionResults }: FileReport): string[] {
+/** Failed, but none of its tests did: a hook that fails leaves its tests out. */
+function isBroken({ status, assertionResults }: FileReport): boolean {
+  return status === "failed" && assertionResults.every((test) => test.status !== "failed");
+}
+
+function failuresOf(report: FileReport): string[] {
+  const { name, message = "", assertionResults } = report;
   const file = relative(process.cwd(), name);
-  if (status === "failed" && assertionResults.length === 0) {
-    return [`${file}: ${firstLine(message)}`];
-  }
+  if (isBroken(report)) return [`${file}: ${firstLine(message) || "failed outside its tests"}`];
   return assertionResults.filter((test) => test.status === "failed").map((test) =>
     `${file}: ${test.fullName}: ${firstLine(test.failureMessages?.[0] ?? "")}`
   );

@@ -291,9 +291,11 @@ describe("decode()", () => {
 
   it("drops arguments of a template, which only steps have", () => {
     for (const value of [{}, "x", { parameters: [{ name: "p", value: "{{item.none}}" }] }]) {
+      const unknown: unknown[] = [];
       const { spec } = decodeManifest("Workflow", {
         spec: inTemplate({ suspend: {}, arguments: value }),
-      });
+      }, { onUnknown: (field) => unknown.push(field) });
+      expect(unknown).toEqual([]);
       expect(spec.templates?.[0]).toEqual({
         name: "t",
         inputs: {},

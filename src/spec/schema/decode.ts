@@ -159,6 +159,7 @@ class Decoder {
         // Inside a step a name in another case is the member all the same.
         if (found === undefined || this.#stepDepth === 0) continue;
       }
+      if (found.field.dropped) continue;
       this.#enter(key, found.name);
       const decoded = found.field.shared
         ? this.#decodeShared(member, found.field.schema)

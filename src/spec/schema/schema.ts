@@ -70,6 +70,8 @@ export interface Field {
   orNull: boolean;
   /** Many objects have the same value here: it is decoded once for all of them (see `shared_json.ts`). */
   shared: boolean;
+  /** Older manifests have it. It is known, and nothing becomes of it, whatever it is. */
+  dropped: boolean;
 }
 
 /** An object with known members, in the order in which the reference writes them. */
@@ -97,8 +99,13 @@ export interface Member {
 /** The schema of a value in a manifest. */
 export type Schema = ScalarSchema | ListSchema | MapSchema | StepGroupSchema | StructSchema;
 
-/** What `struct` accepts for a member: a schema, or one wrapped in `always`, `orNull` or `shared`. */
-export type FieldInput = Schema | { always: Schema } | { orNull: Schema } | { shared: Schema };
+/** What `struct` accepts for a member: a schema, or one wrapped in `always`, `orNull`, `shared` or `dropped`. */
+export type FieldInput =
+  | Schema
+  | { always: Schema }
+  | { orNull: Schema }
+  | { shared: Schema }
+  | { dropped: Schema };
 
 function scalar(kind: ScalarSchema["kind"], goType: string): ScalarSchema {
   return Object.freeze({ kind, goType });
@@ -172,11 +179,17 @@ export function shared(schema: Schema): FieldInput {
   return { shared: schema };
 }
 
+/** Marks a member that decoding drops. */
+export function dropped(schema: Schema): FieldInput {
+  return { dropped: schema };
+}
+
 function fieldOf(input: FieldInput): Field {
-  const plain = { always: false, orNull: false, shared: false };
+  const plain = { always: false, orNull: false, shared: false, dropped: false };
   if ("always" in input) return { ...plain, schema: input.always, always: true };
   if ("orNull" in input) return { ...plain, schema: input.orNull, always: true, orNull: true };
   if ("shared" in input) return { ...plain, schema: input.shared, shared: true };
+  if ("dropped" in input) return { ...plain, schema: input.dropped, dropped: true };
   return { ...plain, schema: input };
 }
 

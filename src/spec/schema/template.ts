@@ -4,6 +4,7 @@ import {
   anyString,
   boolean,
   bytes,
+  dropped,
   type FieldInput,
   flag,
   int64,
@@ -305,4 +306,6 @@ export const TEMPLATE: StructSchema = struct("Template", () => ({
   pendingTimeout: string,
   podResources: RESOURCE_REQUIREMENTS,
   resourceClaims: list(POD_RESOURCE_CLAIM),
+  // Not in the reference, which drops it; older manifests contain it, empty.
+  arguments: dropped(ARGUMENTS),
 }));
