@@ -4,6 +4,8 @@
  */
 import type { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { createClient, createCluster, createSentinel } from "redis";
 import { defined } from "../../base/defined.ts";
 import { errorText } from "../../base/error_text.ts";
@@ -169,39 +171,40 @@ const SCAN_EVERY = 5;
 /** How often a sentinel that says nothing is asked whether it is there, ms. */
 const SENTINEL_PING_MS = 100;
 
-/** Options of a client for a server that may be silent. */
-function briefOptions(
-  { address, timeoutMs }: RedisConnectionOptions,
-  credentials: { username?: string | undefined; password?: string | undefined },
-) {
-  const patience = Math.min(PATIENCE_MS, timeoutMs);
-  return {
-    socket: { connectTimeout: patience, socketTimeout: patience, ...tlsOptions(address) },
-    ...defined(credentials),
-  };
+function patienceOf({ timeoutMs }: RedisConnectionOptions): number {
+  return Math.min(PATIENCE_MS, timeoutMs);
+}
+
+/** Whether a server says anything in time, be it that it wants a password. To make a client for it takes 30 ms. */
+async function doesAnswer(
+  node: RedisNode,
+  { address }: RedisConnectionOptions,
+  patienceMs: number,
+): Promise<boolean> {
+  const { tls, ...options } = { tls: false, ...tlsOptions(address), ...node };
+  const socket = tls ? connectTls(options) : connect(options);
+  const answer = new Promise<boolean>((resolve) => {
+    socket.once("data", () => resolve(true));
+    socket.once("error", () => resolve(false));
+    socket.once("close", () => resolve(false));
+    socket.write("PING\r\n");
+  });
+  try {
+    return await bounded(answer, patienceMs);
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /** The named servers, those that answer and those that are silent. */
 async function sortedByAnswer(
-  { address: { nodes } }: RedisConnectionOptions,
-  { socket, ...credentials }: ReturnType<typeof briefOptions>,
+  options: RedisConnectionOptions,
 ): Promise<{ answering: RedisNode[]; silent: RedisNode[] }> {
-  const answers = await Promise.all(nodes.map(async (node) => {
-    const client = createClient({
-      ...credentials,
-      RESP: 2,
-      socket: { ...socket, ...node, reconnectStrategy: false },
-    });
-    client.on("error", () => {});
-    try {
-      await client.connect();
-      return true;
-    } catch {
-      return false;
-    } finally {
-      if (client.isOpen) client.destroy();
-    }
-  }));
+  const { nodes } = options.address;
+  const patience = patienceOf(options);
+  const answers = await Promise.all(nodes.map((node) => doesAnswer(node, options, patience)));
   return {
     answering: nodes.filter((_, at) => answers[at] === true),
     silent: nodes.filter((_, at) => answers[at] !== true),
@@ -215,20 +218,24 @@ async function connectSentinel(
   const { address, timeoutMs } = options;
   const { RESP, ...nodeClientOptions } = clientOptions(options);
   const { sentinelUsername: username, sentinelPassword: password } = address;
-  const brief = briefOptions(options, { username, password });
+  const patience = patienceOf(options);
   // The client asks them in this order, and a silent one takes its time.
-  const { answering, silent } = await sortedByAnswer(options, brief);
+  const { answering, silent } = await sortedByAnswer(options);
   const sentinel = createSentinel({
     RESP,
     name: address.master ?? "",
     sentinelRootNodes: [...answering, ...silent],
     nodeClientOptions,
-    sentinelClientOptions: { ...brief, pingInterval: SENTINEL_PING_MS },
+    sentinelClientOptions: {
+      socket: { connectTimeout: patience, socketTimeout: patience, ...tlsOptions(address) },
+      ...defined({ username, password }),
+      pingInterval: SENTINEL_PING_MS,
+    },
     commandOptions: NO_TIMEOUT,
     // All callers share one connection, so that commands are pipelined; the client repeats none by itself.
     reserveClient: true,
     maxCommandRediscovers: 0,
-    scanInterval: SCAN_EVERY * brief.socket.socketTimeout,
+    scanInterval: SCAN_EVERY * patience,
     passthroughClientErrorEvents: true,
   });
   sentinel.on("error", onTrouble);
@@ -251,11 +258,7 @@ async function connectCluster(
   onTrouble: (error: unknown) => void,
 ): Promise<RedisConnection> {
   const { RESP, database: _database, ...defaults } = clientOptions(options);
-  const { username, password } = options.address;
-  const { answering, silent } = await sortedByAnswer(
-    options,
-    briefOptions(options, { username, password }),
-  );
+  const { answering, silent } = await sortedByAnswer(options);
   const rootOf = (node: RedisNode) => ({ socket: { ...defaults.socket, ...node } });
   // The client begins with any of these, and a silent one would take all of its time.
   const rootNodes = (answering.length > 0 ? answering : silent).map(rootOf);
