@@ -3,24 +3,18 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { CronRunner } from "../../../../src/actors/cron_runner.ts";
 import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
-import { createLogger } from "../../../../src/platform/log.ts";
 import { deleteOwned } from "../../../../src/service/dependents.ts";
 import { startCronRunner } from "../../../../src/service/cron/runs.ts";
 import { DeletedOwners } from "../../../../src/service/deleted_owners.ts";
 import type { DeleteRequest } from "../../../../src/service/deletions.ts";
 import type { ServiceDeps } from "../../../../src/service/deps.ts";
-import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { getManifest } from "../../../../src/service/manifests/reads.ts";
 import {
   changeManifest,
   createManifest,
   deleteManifest,
 } from "../../../../src/service/manifests/writes.ts";
-import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
-import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
-import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
 import { submitWorkflow } from "../../../../src/service/workflows/submit.ts";
-import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
 import {
   type CronWorkflow,
   type CronWorkflowSpec,
@@ -29,10 +23,8 @@ import {
   type ObjectMeta,
   type OwnerReference,
 } from "../../../../src/spec/manifest.ts";
-import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 import { Deployment } from "../../../support/deployment.ts";
-import { seededIds } from "../../../support/seeded_ids.ts";
-import { TEST_SETTINGS } from "../../../support/test_settings.ts";
+import { serviceDeps } from "../../../support/service_deps.ts";
 
 const KIND = ManifestKind.CronWorkflow;
 const caller = unrestrictedCaller();
@@ -46,17 +38,8 @@ beforeEach(async () => {
   deployment = new Deployment(() => undefined);
   const { store, clock } = deployment;
   host = await deployment.replica("a");
-  const log = createLogger("silent");
-  const workflows = createWorkflowSource(store, clock);
-  const looked = { host, store, clock, settings: TEST_SETTINGS, workflows };
   deps = {
-    ...looked,
-    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
-    ids: seededIds(7),
-    log,
-    watches: new WatchHub(store, workflows, clock),
-    counts: new KnownCounts(clock),
-    events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
+    ...serviceDeps(deployment, host, clock),
     deletedOwners: new DeletedOwners(store, clock),
   };
   runner = startCronRunner(deps, "a");

@@ -8,8 +8,6 @@ import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import type { Access, Caller, Identity } from "../../../../src/auth/port.ts";
 import type { Json, JsonObject } from "../../../../src/base/json.ts";
 import { unavailable } from "../../../../src/base/problem.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
-import { createLogger } from "../../../../src/platform/log.ts";
 import { BindingSource } from "../../../../src/service/events/binding_source.ts";
 import {
   getDelivery,
@@ -25,24 +23,17 @@ import {
   type Verdict,
 } from "../../../../src/service/events/dispatch.ts";
 import { receiveEvent } from "../../../../src/service/events/intake.ts";
-import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
 import { startEventProcessing } from "../../../../src/service/events/processing.ts";
 import {
   keepWaiting,
   runWaitingCallbacks,
 } from "../../../../src/service/events/waiting_callbacks.ts";
-import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
-import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
-import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
 import { proveWebhook } from "../../../../src/service/events/webhook_senders.ts";
-import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
 import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import type { QueuedEvent } from "../../../../src/store/event_port.ts";
 import { startInstance } from "../../../support/api_server.ts";
-import { TEST_SETTINGS } from "../../../support/test_settings.ts";
+import { serviceDeps } from "../../../support/service_deps.ts";
 import { Deployment, until } from "../../../support/deployment.ts";
-import { seededIds } from "../../../support/seeded_ids.ts";
-import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 import { WEBHOOK_SECRET } from "../../../../src/spec/naming.ts";
 
 const NAMESPACE = "default";
@@ -57,20 +48,8 @@ let stop: AbortController;
 beforeEach(async () => {
   deployment = new Deployment();
   host = await deployment.replica("a");
-  const { store, clock } = deployment;
-  const log = createLogger("silent");
-  const workflows = createWorkflowSource(store, clock);
-  const looked = { host, store, clock, settings: TEST_SETTINGS, workflows };
-  deps = {
-    ...looked,
-    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
-    log,
-    ids: seededIds(7),
-    watches: new WatchHub(store, workflows, systemClock),
-    counts: new KnownCounts(clock),
-    events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
-  };
-  bindings = new BindingSource(store.manifests, log);
+  deps = serviceDeps(deployment, host);
+  bindings = new BindingSource(deployment.store.manifests, deps.log);
   stop = new AbortController();
 });
 afterEach(() => {

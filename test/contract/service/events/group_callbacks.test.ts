@@ -4,20 +4,11 @@ import type { Host } from "../../../../src/actors/host.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import { invalid } from "../../../../src/base/problem.ts";
-import { systemClock } from "../../../../src/platform/clock.ts";
-import { createLogger } from "../../../../src/platform/log.ts";
 import type { ServiceDeps } from "../../../../src/service/deps.ts";
 import { callBack } from "../../../../src/service/events/callbacks.ts";
 import { GroupReader, GroupSteps } from "../../../../src/service/events/group_steps.ts";
-import { EventFeed } from "../../../../src/service/events/stream/feed.ts";
-import { createSharedLooks } from "../../../../src/service/shared_looks.ts";
-import { KnownCounts } from "../../../../src/service/workflows/known_counts.ts";
-import { createWorkflowSource } from "../../../../src/service/workflows/source.ts";
-import { WatchHub } from "../../../../src/service/workflows/watch_hub.ts";
-import { STANDARD_NAMING } from "../../../../src/spec/naming.ts";
 import { Deployment } from "../../../support/deployment.ts";
-import { seededIds } from "../../../support/seeded_ids.ts";
-import { TEST_SETTINGS } from "../../../support/test_settings.ts";
+import { serviceDeps } from "../../../support/service_deps.ts";
 
 const NAMESPACE = "default";
 const everybody = unrestrictedCaller();
@@ -28,19 +19,7 @@ let deps: ServiceDeps;
 beforeEach(async () => {
   deployment = new Deployment();
   host = await deployment.replica("a");
-  const { store, clock } = deployment;
-  const log = createLogger("silent");
-  const workflows = createWorkflowSource(store, clock);
-  const looked = { host, store, clock, settings: TEST_SETTINGS, workflows };
-  deps = {
-    ...looked,
-    ...createSharedLooks(looked, { store: "memory", durability: "always" }),
-    log,
-    ids: seededIds(7),
-    watches: new WatchHub(store, workflows, systemClock),
-    counts: new KnownCounts(clock),
-    events: new EventFeed({ store, clock, log, naming: STANDARD_NAMING }),
-  };
+  deps = serviceDeps(deployment, host);
 });
 afterEach(() => deployment.stop());
 
