@@ -251,8 +251,8 @@ describe.skipIf(missing !== undefined)(
             return { x, y };
           })()`,
         );
-      const button = ui.button("Resume").first();
-      await button.waitFor();
+      // Both: the second one may come first.
+      await ui.page.locator(".inbox > li").nth(1).waitFor();
       const place = await click(
         `((button) => {
           button.scrollIntoView({ block: "center" });
