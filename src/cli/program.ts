@@ -6,7 +6,6 @@ import { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";
 import { ClientError } from "../client/transport.ts";
 import { addGlobalOptions, UsageError } from "./context.ts";
-import { adviceAbout, CERTIFICATE_ADVICE } from "./foreign_options.ts";
 import { say, terminalText } from "./output.ts";
 
 /** Registers commands. `exit` receives the exit status of a command that ran to its end. */
@@ -53,8 +52,6 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
     async () => (await import("./completion_command.ts")).addCompletionCommand,
   ],
 ];
-
-const UNAUTHORIZED = 401;
 
 /** Words that need the whole table: what they say is about all commands. */
 const ABOUT_ALL = ["help", "completion", "__complete"];
@@ -135,12 +132,14 @@ export async function run(argv: string[]): Promise<number> {
     return status;
   } catch (error) {
     if (error instanceof CommanderError) {
+      const { adviceAbout } = await import("./advice.ts");
       const advice = adviceAbout(error.message);
       if (advice !== undefined) say(advice);
       return error.exitCode === 0 ? 0 : 2;
     }
     say(`Error: ${terminalText(errorText(error))}`);
     if (error instanceof ClientError) {
+      const { adviceOn } = await import("./advice.ts");
       const advice = adviceOn(error);
       if (advice !== undefined) say(advice);
     }
@@ -151,33 +150,4 @@ export async function run(argv: string[]): Promise<number> {
     }
     return 1;
   }
-}
-
-/** What may help against a refusal, or against a server that can't be reached. */
-function adviceOn(error: ClientError): string | undefined {
-  const { status, message } = error;
-  if (status === 0) {
-    if (isPlainServer(message)) {
-      return "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address";
-    }
-    return /certificate/.test(message)
-      ? CERTIFICATE_ADVICE
-      : "Is the server running? (--server or SLUICE_SERVER names another)";
-  }
-  if (isOtherPath(error)) {
-    return "There is no API at this address: is a path in front of it right? (--argo-base-href)";
-  }
-  return status === UNAUTHORIZED
-    ? "SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent"
-    : undefined;
-}
-
-/** Tells whether a path was asked for that is none of the API's: every refusal of the API names what is missing. */
-function isOtherPath({ status, message }: ClientError): boolean {
-  return status === 404 && (message === "Not Found" || message.includes(" answers 404 "));
-}
-
-/** Tells whether TLS was answered with something else, in the words of Deno and of Node. */
-function isPlainServer(message: string): boolean {
-  return /https:.*(InvalidContentType|wrong version number|packet length too long)/s.test(message);
 }
