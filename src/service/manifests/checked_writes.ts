@@ -71,7 +71,7 @@ export async function updateChecked<K extends CheckedKind>(
 ): Promise<CheckedManifests[K]> {
   if (object === undefined) throw invalid(MISSING[kind].update);
   requireSameName(pathName, object);
-  const changed = withActorLabels(deps, object, caller);
+  const changed = withActorLabels(deps, normalManifest(kind, object), caller);
   const { name = "" } = object.metadata;
   await requireManifestAccess(caller, "update", kind, namespace, name);
   const checked = { kind, manifest: changed } as CheckedManifest;
@@ -100,7 +100,8 @@ async function checkNew<K extends CheckedKind>(
   options: ValidationOptions,
 ): Promise<CheckedManifests[K]> {
   if (object === undefined) throw invalid(MISSING[kind].create);
-  const manifest = withCreatorLabels(deps, object, caller);
+  // As it is stored: a template with an empty list of steps is one without a type.
+  const manifest = withCreatorLabels(deps, normalManifest(kind, object), caller);
   await requireManifestAccess(caller, "create", kind, namespace);
   const checked = { kind, manifest } as CheckedManifest;
   await validateManifest(deps, caller, checked, namespace, options);

@@ -60,13 +60,16 @@ export async function createWorkflow(
   return await storeWorkflow(deps, caller, { ...request, workflow: checked, ...known });
 }
 
-/** A workflow without what only the server may write, with the labels of its creator. */
+/**
+ * A workflow without what only the server may write, with the labels of its creator. It is checked in the form in which it is
+ * stored: a template with an empty list of steps is one without a type.
+ */
 export function newWorkflow(
   deps: Pick<ServiceDeps, "settings">,
   { metadata, spec }: Workflow,
   caller: Caller,
 ): Workflow {
-  return withCreatorLabels(deps, { metadata, spec }, caller);
+  return withCreatorLabels(deps, normalForm({ metadata, spec }, WORKFLOW_SCHEMA), caller);
 }
 
 /**
