@@ -299,14 +299,20 @@ export const TEXTS = {
     stepError: (step: string) => `${step} could not be run.`,
     attempts: (count: number, limit: string | undefined) =>
       `It was tried ${count === 1 ? "once" : `${count} times`}` +
-      (limit === undefined ? "." : `; its retry strategy allows ${limit} more after the first.`),
+      (limit === undefined
+        ? "."
+        : `; its retry strategy allows ${limit} ${limit === "1" ? "retry" : "retries"}.`),
     ruleWhole: "It was the whole workflow.",
+    ruleExit: "It was the exit handler: if that fails, the workflow fails.",
+    ruleWentOn: (group: string) => `“${group}” went on all the same.`,
     ruleSteps: (group: string) =>
       `Nothing lets “${group}” continue after a failure (no continueOn), so it ended.`,
     ruleDag: (group: string) =>
       `“${group}” starts no further tasks after a failure (failFast), so it ended.`,
     ruleDagPatient: (group: string) =>
       `“${group}” finished its other branches (failFast: false) and then failed.`,
+    failedAndWentOn: (count: number) =>
+      `${many(count, "step", "steps")} failed, and the workflow went on all the same.`,
     notRun: (count: number) => `${many(count, "step was", "steps were")} not run.`,
     moreFailures: (count: number) => `${many(count, "further step", "further steps")} failed.`,
     suspended: "Suspended: no further steps start until somebody resumes it.",

@@ -99,6 +99,22 @@ describe.skipIf(missing !== undefined)(
       expect(drawn?.height).toBeGreaterThan((canvas?.height ?? 0) * 0.5);
     });
 
+    test("steps that are too small to be read are coloured boxes until somebody makes them larger", async () => {
+      await ui.page.setViewportSize({ width: 1280, height: 860 });
+      await ui.open("/workflows/default/wide");
+      const step = ui.page.locator(".step").first();
+      await step.waitFor();
+      const colours = () =>
+        step.evaluate((one) => {
+          const { color, fill } = getComputedStyle(one.querySelector(".ground") ?? one);
+          return { isFilled: color === fill };
+        });
+      expect(await colours()).toEqual({ isFilled: true });
+      expect(await step.locator(".title").isVisible()).toBe(false);
+      for (let times = 0; times < 4; times++) await ui.button("Larger").click();
+      expect(await colours()).toEqual({ isFilled: false });
+    });
+
     test("on a phone a step that somebody asks for comes into view", async () => {
       await ui.page.setViewportSize({ width: 390, height: 600 });
       await ui.open("/workflows/default/wide?view=tree&node=-");

@@ -65,7 +65,7 @@ describe("a failure", () => {
       text: "Step “r” failed with exit code 3.",
       hasLog: true,
       more: [
-        "It was tried 2 times; its retry strategy allows 1 more after the first.",
+        "It was tried 2 times; its retry strategy allows 1 retry.",
         "Nothing lets “w” continue after a failure (no continueOn), so it ended.",
       ],
     });
@@ -105,6 +105,59 @@ describe("a failure", () => {
       text: "The workflow failed after 30 s.",
       more: ["Stopped with strategy 'Stop'"],
     }]);
+  });
+
+  describe("after which the group around it went on", () => {
+    const continued = (phase: "Running" | "Succeeded" | "Failed", inner: "Succeeded" | "Failed") =>
+      workflowOf(phase, [
+        { id: "w", type: "Steps", phase, templateName: "s" },
+        { id: "w[0].lax", type: "Pod", phase: "Failed", displayName: "lax" },
+        { id: "w[1].dag", type: "DAG", phase: inner, displayName: "dag", templateName: "d" },
+        {
+          id: "w[1].dag.b",
+          type: "Pod",
+          phase: "Failed",
+          displayName: "b",
+          boundaryID: "w[1].dag",
+          finishedAt: "2026-01-01T10:00:31Z",
+        },
+      ], {
+        templates: [{
+          name: "s",
+          steps: [[{ name: "lax", template: "t", continueOn: { failed: true } }], [{
+            name: "dag",
+            template: "d",
+          }]],
+        }, { name: "d", dag: { tasks: [{ name: "b", template: "t" }] } }],
+      });
+
+    test("is told after the one that was fatal, and is no cause", () => {
+      const workflow = continued("Failed", "Failed");
+      expect(causesOf(workflow).map(({ id }) => id)).toEqual(["w[1].dag.b"]);
+      expect(storyOf(workflow, NOW)).toMatchObject([
+        { kind: "failure", text: "Step “b” in “dag” failed." },
+        { kind: "note", text: "Step “lax” failed.", more: ["“w” went on all the same."] },
+        { text: "The workflow failed after 30 s." },
+      ]);
+    });
+
+    test("is counted when the workflow succeeds, also where something depends on the failure", () => {
+      const workflow = continued("Succeeded", "Succeeded");
+      expect(causesOf(workflow)).toEqual([]);
+      expect(storyOf(workflow, NOW)[0]?.more).toEqual([
+        "2 steps failed, and the workflow went on all the same.",
+      ]);
+    });
+  });
+
+  test("of the exit handler is not of the whole workflow", () => {
+    const workflow = workflowOf("Failed", [
+      { id: "w", type: "Pod", phase: "Succeeded" },
+      { id: "w.onExit", type: "Pod", phase: "Failed", boundaryID: "" },
+    ]);
+    expect(storyOf(workflow, NOW)[0]?.more).toEqual([
+      "It was the exit handler: if that fails, the workflow fails.",
+    ]);
   });
 
   test("that a later attempt made good is no cause", () => {

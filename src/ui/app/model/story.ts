@@ -14,6 +14,7 @@ import {
   type Sentence,
   stepWords,
   templateOf,
+  wentOn,
 } from "./story_parts.ts";
 import { durationText, spanOf, spanText, timeOf } from "./times.ts";
 import { nodesOf, titleOf } from "./tree.ts";
@@ -64,21 +65,31 @@ function succeeded(workflow: Workflow, now: number): Sentence {
   const skipped = leaves(workflow).filter(({ phase }) =>
     phase === "Skipped" || phase === "Omitted"
   );
+  const failures = failuresOf(workflow).length;
   return {
     kind: "done",
     text: TEXTS.story.succeeded(span, steps),
-    more: skipped.length === 0 ? [] : [TEXTS.story.notRun(skipped.length)],
+    more: [
+      ...(failures === 0 ? [] : [TEXTS.story.failedAndWentOn(failures)]),
+      ...(skipped.length === 0 ? [] : [TEXTS.story.notRun(skipped.length)]),
+    ],
   };
 }
 
 function failed(workflow: Workflow, now: number): Sentence[] {
   const causes = causesOf(workflow);
+  const others = excusedOf(workflow);
   const { status } = workflow;
   const span = spanText(status ?? {}, now) ?? durationText(0);
-  const sentences = causes.slice(0, MOST).map((node) => failure(workflow, node));
+  const fatal = causes.slice(0, MOST).map((node) => failure(workflow, node));
+  const sentences = [
+    ...fatal,
+    ...others.slice(0, MOST - fatal.length).map((node) => excused(workflow, node)),
+  ];
+  const untold = causes.length + others.length - sentences.length;
   const unstarted = leaves(workflow).filter(({ phase }) => phase === "Omitted").length;
   const more = [
-    ...(causes.length > MOST ? [TEXTS.story.moreFailures(causes.length - MOST)] : []),
+    ...(untold > 0 ? [TEXTS.story.moreFailures(untold)] : []),
     ...(unstarted > 0 ? [TEXTS.story.notRun(unstarted)] : []),
   ];
   // "child 'x' failed" repeats what the sentences say better.
@@ -88,14 +99,23 @@ function failed(workflow: Workflow, now: number): Sentence[] {
   if (message !== "" && !isRepeat) more.unshift(message);
   const word = phaseOf(workflow) === "Error" ? TEXTS.story.errorEnd : TEXTS.story.failedEnd;
   return [...sentences, {
-    kind: sentences.length > 0 ? "note" : "failure",
+    kind: fatal.length > 0 ? "note" : "failure",
     text: word(span),
     more,
   }];
 }
 
+/** The failures that made the workflow fail, in the order in which they ended. */
+export const causesOf: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) =>
+  failuresOf(workflow).filter((node) => wentOn(workflow, node) === undefined)
+);
+
+const excusedOf = known((workflow) =>
+  failuresOf(workflow).filter((node) => wentOn(workflow, node) !== undefined)
+);
+
 /** Failed leaves that were not made good by a later attempt, in the order in which they ended. */
-export const causesOf: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) => {
+const failuresOf: (workflow: Workflow) => readonly NodeStatus[] = known((workflow) => {
   const nodes = nodesOf(workflow);
   const hasFailed = (node: NodeStatus | undefined) =>
     node?.phase === "Failed" || node?.phase === "Error";
@@ -160,7 +180,9 @@ function limitOf(workflow: Workflow, retry: NodeStatus | undefined): string | un
 function ruleOf(workflow: Workflow, node: NodeStatus): string {
   const { story } = TEXTS;
   const boundary = nodesOf(workflow)[node.boundaryID ?? ""];
-  if (boundary === undefined) return story.ruleWhole;
+  if (boundary === undefined) {
+    return node.name.endsWith(".onExit") ? story.ruleExit : story.ruleWhole;
+  }
   const template = templateOf(workflow, boundary);
   if (boundary.type === "DAG") {
     const isPatient = template?.dag?.failFast === false;
@@ -169,11 +191,16 @@ function ruleOf(workflow: Workflow, node: NodeStatus): string {
   return story.ruleSteps(titleOf(boundary));
 }
 
+/** A failure after which the group around it went on. */
+function excused(workflow: Workflow, node: NodeStatus): Sentence {
+  const { more, ...sentence } = failure(workflow, node);
+  const group = wentOn(workflow, node);
+  const rule = group === undefined ? [] : [TEXTS.story.ruleWentOn(titleOf(group))];
+  return { ...sentence, kind: "note", more: [...more.slice(0, -1), ...rule] };
+}
+
 function failuresSoFar(workflow: Workflow): Sentence[] {
-  return causesOf(workflow).slice(0, MOST).map((node) => {
-    const { more, ...sentence } = failure(workflow, node);
-    return { ...sentence, kind: "note", more: more.slice(0, -1) };
-  });
+  return failuresOf(workflow).slice(0, MOST).map((node) => excused(workflow, node));
 }
 
 function runs(workflow: Workflow, now: number): Sentence | undefined {

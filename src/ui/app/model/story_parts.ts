@@ -1,5 +1,11 @@
 /** What the sentences about a workflow are made of: its steps and their templates. */
-import type { NodeStatus, Template, Workflow, WorkflowSpec } from "../../../spec/manifest.ts";
+import type {
+  NodeStatus,
+  StepLike,
+  Template,
+  Workflow,
+  WorkflowSpec,
+} from "../../../spec/manifest.ts";
 import { TEXTS } from "../texts.ts";
 import { nodesOf, titleOf } from "./tree.ts";
 
@@ -82,9 +88,34 @@ function writtenTemplate(workflow: Workflow, node: NodeStatus): Template | undef
   const step = stepOf(node, boundary);
   if (step === undefined) return undefined;
   const inScope = stored[`${scope}/inline/${step}`];
-  if (inScope !== undefined) return inScope;
+  return inScope ?? writtenStep(workflow, node, boundary)?.inline;
+}
+
+/** The step or task of a group's template that a node runs. */
+function writtenStep(
+  workflow: Workflow,
+  node: NodeStatus,
+  boundary: NodeStatus,
+): StepLike | undefined {
+  const step = stepOf(node, boundary);
   const { steps = [], dag } = writtenTemplate(workflow, boundary) ?? {};
-  return [...steps.flat(), ...dag?.tasks ?? []].find(({ name }) => name === step)?.inline;
+  return [...steps.flat(), ...dag?.tasks ?? []].find(({ name }) => name === step);
+}
+
+/** The group around a failed node that went on all the same, because of `continueOn` or of what depends on the node. */
+export function wentOn(workflow: Workflow, node: NodeStatus): NodeStatus | undefined {
+  const nodes = nodesOf(workflow);
+  const seen = new Set<NodeStatus>();
+  let part = node;
+  for (;;) {
+    seen.add(part);
+    const boundary = nodes[part.boundaryID ?? ""];
+    if (boundary === undefined || seen.has(boundary)) return undefined;
+    if (boundary.phase === "Succeeded") return boundary;
+    const { failed, error } = writtenStep(workflow, part, boundary)?.continueOn ?? {};
+    if (part.phase === "Error" ? error : failed) return boundary;
+    part = boundary;
+  }
 }
 
 /** The step or task that a node runs, without the index of an item or an attempt: `each` of `w[0].each(1:x)(0)`. */

@@ -10,6 +10,8 @@ export interface ViewBox {
 
 const SMALLEST = 0.05;
 const LARGEST = 3;
+/** Below this scale words can't be read. */
+const READABLE = 0.35;
 const STEP = 60;
 /** Pixels that a press may move and still be a click. */
 const CLICK = 4;
@@ -59,6 +61,7 @@ export function usePanZoom(
     view.current = next;
     if (box.current === null || content.current === null) return;
     content.current.style.transform = `translate(${next.x}px, ${next.y}px) scale(${next.scale})`;
+    box.current.classList.toggle("tiny", next.scale < READABLE);
     const seen = seenIn(box.current, next, 0);
     const wide = seenIn(box.current, next, AROUND);
     setArea((known) => isGood(known, seen, wide) ? known : wide);
