@@ -1,6 +1,7 @@
 /** `lint`: the server checks manifests, or with `--offline` this program does. */
 import { type Command, Option } from "commander";
 import type { JsonObject } from "../base/json.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import { Problem } from "../base/problem.ts";
 import { ClientError } from "../client/transport.ts";
 import type { UnknownField } from "../spec/schema/decode.ts";
@@ -16,6 +17,7 @@ import {
   readSource,
   unknownFieldText,
   withoutFile,
+  withPlace,
 } from "./manifests.ts";
 import { print, say } from "./output.ts";
 import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
@@ -34,6 +36,9 @@ const KINDS: Record<string, string> = {
   workfloweventbindings: RESOURCES.binding.kind,
   subscriptions: RESOURCES.subscription.kind,
 };
+
+/** Kinds of the reference that are like ours and stand beside them. */
+const OTHER_KINDS = ["WorkflowTaskSet", "WorkflowTaskResult", "WorkflowArtifactGCTask"];
 
 /** One manifest of one file. */
 interface Piece {
@@ -74,8 +79,18 @@ export async function lintFiles(
   const chosen = pieces.filter(({ object }) =>
     options.kinds.includes(String(object["kind"] ?? "Workflow"))
   );
+  for (const { file, object } of pieces) {
+    const meant = meantKind(object);
+    if (meant !== undefined) {
+      fault(file, `in ${label(object)}: unknown kind: did you mean ${meant}?`);
+    }
+  }
   if (chosen.length === 0 && faults.size === 0) {
     print("✖ found nothing to lint in the specified paths, failing...");
+    const others = new Set(pieces.map(({ object }) => String(object["kind"] ?? "Workflow")));
+    if (others.size > 0) {
+      say(`found ${[...others].join(", ")}; this checks ${options.kinds.join(", ")}`);
+    }
     return 1;
   }
   const verdicts = options.offline
@@ -115,6 +130,14 @@ function label(object: JsonObject): string {
   return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
 }
 
+/** The kind that a misspelt one was meant to be. Objects of other API groups are none of ours. */
+function meantKind({ apiVersion = "argoproj.io/v1alpha1", kind }: JsonObject): string | undefined {
+  if (typeof kind !== "string" || !/^argoproj\.io\//.test(String(apiVersion))) return undefined;
+  const ours = Object.values(KINDS);
+  const meant = nearestName(kind, [...ours, ...OTHER_KINDS]);
+  return meant !== kind && ours.some((one) => one === meant) ? meant : undefined;
+}
+
 /** What is valid but has no effect. Unreadable manifests are left to the verdict. */
 function warningsOf(object: JsonObject): string[] {
   try {
@@ -149,7 +172,7 @@ function ownVerdicts(
     const texts = result.kind === undefined
       ? result.errors.map((text) => `in ${label(piece.object)}: ${text}`)
       : lintLines(result);
-    return texts.map((text) => ({ file: piece.file, text }));
+    return texts.map((text) => ({ file: piece.file, text: withPlace(text, piece.object) }));
   });
 }
 
@@ -179,7 +202,7 @@ async function serverVerdicts(
       const isVerdict = error instanceof ClientError &&
         [400, 404, 409, 422, 500].includes(error.status);
       if (!isVerdict) throw error;
-      found.push({ file, text: `in ${label(object)}: ${error.message}` });
+      found.push({ file, text: `in ${label(object)}: ${withPlace(error.message, object)}` });
     }
   }
   return found;

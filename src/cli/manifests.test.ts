@@ -2,12 +2,21 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { finiteOnly, objectsIn, readSource, readValues } from "./manifests.ts";
+import { finiteOnly, objectsIn, readSource, readValues, withPlace } from "./manifests.ts";
 
 test("a number that is too large is refused, and does not become null", () => {
   expect(() => JSON.parse('{"a": [{"n": 1e999}]}', finiteOnly)).toThrow("n is too large");
   expect(() => JSON.stringify({ a: NaN }, finiteOnly)).toThrow("a is too large, or no number");
   expect(JSON.parse('{"a": [1e300, null]}', finiteOnly)).toEqual({ a: [1e300, null] });
+});
+
+test("a refusal of a value's type comes with its place and what belongs there; another stays as it is", () => {
+  const refusal = "json: cannot unmarshal object into Go struct field steps of type []map";
+  const steps = (...steps: object[]) => ({ spec: { templates: [{}, { name: "a", steps }] } });
+  expect(withPlace(refusal, steps([], { name: "x" })))
+    .toBe(`${refusal} (at spec.templates[1].steps[1]: write a list there)`);
+  expect(withPlace(refusal, steps([]))).toBe(refusal);
+  expect(withPlace("entrypoint is required", steps({}))).toBe("entrypoint is required");
 });
 
 describe("readSource()", () => {

@@ -5,7 +5,7 @@ import process from "node:process";
 import { errorText } from "../base/error_text.ts";
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import type { UnknownField } from "../spec/schema/decode.ts";
+import { DecodeError, pathText, type UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
 import { parseDocuments, type ParseLimits } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
@@ -185,6 +185,31 @@ function refuseUnknown(object: JsonObject, file: string): void {
       } (--no-strict lets them pass)`,
     );
   }
+}
+
+const MISFIT = /cannot unmarshal .* of type (.+)$/;
+/** What a type of Go is called in a manifest, by its beginning. */
+const TYPES: readonly [begins: string, words: string][] = [
+  ["[]", "a list"],
+  ["map[", "names and values"],
+  ["string", "a text"],
+  ["bool", "true or false"],
+  ["int", "a whole number"],
+];
+
+/** A refusal with the place of the wrong value, which a server's words about its type don't tell. */
+export function withPlace(message: string, object: JsonObject): string {
+  const type = MISFIT.exec(message)?.[1];
+  if (type === undefined) return message;
+  try {
+    decodeAny({ kind: "Workflow", ...object });
+  } catch (error) {
+    if (!(error instanceof DecodeError) || !MISFIT.test(error.message)) return message;
+    const wanted = TYPES.find(([begins]) => type.startsWith(begins))?.[1];
+    const place = `at ${pathText(error.path)}`;
+    return `${message} (${wanted === undefined ? place : `${place}: write ${wanted} there`})`;
+  }
+  return message;
 }
 
 /** The metadata of an object; empty when there is none. */

@@ -6,7 +6,13 @@ import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
 import { addStrict, type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
-import { expandFolders, metadataOf, readManifestFiles, readManifests } from "./manifests.ts";
+import {
+  expandFolders,
+  metadataOf,
+  readManifestFiles,
+  readManifests,
+  withPlace,
+} from "./manifests.ts";
 import { asManifest, outputOption, type OutputOptions, print, printObject } from "./output.ts";
 import { printResource, printResources } from "./resource_text.ts";
 import {
@@ -79,7 +85,8 @@ async function store(
       printResource(resource, made, options.output, context.now());
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
-      throw new ClientError(`failed to ${verb} ${resource.words}: ${error.message}`, error.status);
+      const message = withPlace(error.message, { kind: resource.kind, ...object });
+      throw new ClientError(`failed to ${verb} ${resource.words}: ${message}`, error.status);
     }
   }
 }
@@ -281,7 +288,9 @@ async function applyAll(
       const what = [file, [object["kind"], name ?? generateName].filter(Boolean).join(" ")];
       const left = found.length - at - 1;
       const rest = found.length === 1 ? "" : `; applied before it: ${at}, not tried: ${left}`;
-      const message = `${what.filter((one) => one !== "").join(": ")}: ${error.message}${rest}`;
+      const message = `${what.filter((one) => one !== "").join(": ")}: ${
+        withPlace(error.message, object)
+      }${rest}`;
       throw error instanceof ClientError
         ? new ClientError(message, error.status)
         : new UsageError(message);

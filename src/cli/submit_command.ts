@@ -28,6 +28,7 @@ import {
   readManifestFiles,
   readValues,
   withParameters,
+  withPlace,
 } from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions } from "./output.ts";
 import { printWorkflow } from "./workflow_text.ts";
@@ -189,13 +190,14 @@ async function* submitFiles(
     try {
       yield await submitManifest(context, object, options, given);
     } catch (error) {
-      // Of several, nobody could tell which one is meant.
-      if (!(error instanceof ClientError) || error.status === 0 || manifests.length === 1) {
-        throw error;
-      }
+      if (!(error instanceof ClientError) || error.status === 0) throw error;
+      const message = withPlace(error.message, object);
       const { name, generateName } = metadataOf(object);
-      const which = JSON.stringify(name ?? generateName ?? "");
-      throw new ClientError(`${file}: in ${which}: ${error.message}`, error.status);
+      // Of several, nobody could tell which one is meant.
+      const which = manifests.length === 1
+        ? ""
+        : `${file}: in ${JSON.stringify(name ?? generateName ?? "")}: `;
+      throw new ClientError(which + message, error.status);
     }
   }
 }

@@ -423,8 +423,37 @@ describe("lint", () => {
     for (const offline of [[], ["--offline"]]) {
       const { out } = await sluice("lint", "-o", "simple", ...offline, "odd.yml");
       expect(out).toMatch(/^odd\.yml: in "odd" \(Workflow\): json: .*priority/);
+      expect(out).toContain("(at spec.priority: write a whole number there)");
+    }
+    await writeFile(join(folder, "odd.yml"), odd);
+    for (const command of [["submit"], ["apply", "-f"]]) {
+      expect((await sluice(...command, "odd.yml")).err).toContain("(at spec.priority: ");
     }
     await rm(join(folder, "odd.yml"));
+  });
+
+  test("says which kind was probably meant, and what it found instead of manifests", async () => {
+    const kind = (kind: string, apiVersion = "argoproj.io/v1alpha1") =>
+      writeFile(join(folder, "kind.yml"), `{apiVersion: ${apiVersion}, kind: ${kind}, spec: {}}`);
+    for (const offline of [[], ["--offline"]]) {
+      const lint = () => sluice("lint", "-o", "simple", ...offline, "kind.yml");
+      await kind("Worklow");
+      expect(await lint()).toMatchObject({
+        status: 1,
+        out: 'kind.yml: in "" (Worklow): unknown kind: did you mean Workflow?\n',
+      });
+      for (const other of ["WorkflowTaskSet", "Sensor"]) {
+        await kind(other);
+        expect(await lint()).toMatchObject({
+          status: 1,
+          out: expect.stringMatching(/^✖ found nothing to lint/),
+          err: expect.stringContaining(`found ${other}; this checks Workflow, `),
+        });
+      }
+      await kind("Template", "template.openshift.io/v1");
+      expect((await lint()).out).toMatch(/^✖ found nothing to lint/);
+    }
+    await rm(join(folder, "kind.yml"));
   });
 
   test("warns of what has no effect, which is no fault", async () => {
