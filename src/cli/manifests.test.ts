@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import type { Json, JsonObject } from "../base/json.ts";
 import { finiteOnly, objectsIn, readSource, readValues, withPlace } from "./manifests.ts";
 
 test("a number that is too large is refused, and does not become null", () => {
@@ -12,7 +13,9 @@ test("a number that is too large is refused, and does not become null", () => {
 
 test("a refusal of a value's type comes with its place and what belongs there; another stays as it is", () => {
   const refusal = "json: cannot unmarshal object into Go struct field steps of type []map";
-  const steps = (...steps: object[]) => ({ spec: { templates: [{}, { name: "a", steps }] } });
+  const steps = (...steps: Json[]): JsonObject => ({
+    spec: { templates: [{ name: "b" }, { name: "a", steps }] },
+  });
   expect(withPlace(refusal, steps([], { name: "x" })))
     .toBe(`${refusal} (at spec.templates[1].steps[1]: write a list there)`);
   expect(withPlace(refusal, steps([]))).toBe(refusal);
