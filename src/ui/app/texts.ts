@@ -538,7 +538,12 @@ export const TEXTS = {
       `“${name}” is not known here.` + (near === undefined ? "" : ` Do you mean “${near}”?`),
     choice: (choices: string) => `One of these is expected here: ${choices}.`,
     empty: "There is no manifest yet.",
-    type: (wanted: string) => `Another type is expected here: ${wanted}.`,
+    type: (wanted: string) =>
+      wanted === "list"
+        ? "A list belongs here: begin each item with “- ”."
+        : wanted === "object"
+        ? "An object belongs here: write “name: value” on each line."
+        : `Another type belongs here: ${wanted}.`,
   },
   rights: {
     visible: "You may see something in:",

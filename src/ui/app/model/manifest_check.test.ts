@@ -45,9 +45,13 @@ describe("what the schema does not allow", () => {
 
   test("is a value of another kind", () => {
     expect(told("spec:\n  templates: main\n")).toEqual([
-      ["main", "Another type is expected here: list."],
+      ["main", "A list belongs here: begin each item with “- ”."],
     ]);
-    expect(told("spec:\n  - a\n")[0]?.[1]).toBe("Another type is expected here: object.");
+    expect(told("spec:\n  - a\n")[0]?.[1])
+      .toBe("An object belongs here: write “name: value” on each line.");
+    // A group of steps is a list in a list.
+    const steps = "  templates:\n    - name: main\n      steps:\n        - name: x\n";
+    expect(told(`spec:\n${steps}`)[0]?.[1]).toMatch(/^A list belongs here/);
   });
 });
 
