@@ -223,7 +223,11 @@ export function decodeExpectedNode(value: Json, place: string): ExpectedNode {
 function decodeStrictly(value: unknown, schema: StructSchema, place: string): JsonObject {
   const unknown: string[] = [];
   const decoded = decode(value, schema, {
-    onUnknown: ({ path }) => unknown.push(place === "" ? path : `${place}.${path}`),
+    onUnknown: ({ path, meant }) => {
+      const guess = meant();
+      const name = place === "" ? path : `${place}.${path}`;
+      unknown.push(guess === undefined ? name : `${name} (did you mean ${guess}?)`);
+    },
   });
   if (unknown.length > 0) throw invalid(`unknown field ${unknown.join(", ")}`);
   return decoded as JsonObject;

@@ -119,7 +119,10 @@ describe("decodeTestFile()", () => {
   it.each([
     ["tests: []", "workflow is missing"],
     ["workflow: a", "tests is empty"],
-    ["{ workflow: a, tests: [{ name: t, expects: {} }] }", "unknown field tests[0].expects"],
+    [
+      "{ workflow: a, tests: [{ name: t, expects: {} }] }",
+      "unknown field tests[0].expects (did you mean expect?)",
+    ],
     ["{ workflow: a, tests: [{ expect: {} }] }", "tests[0].name is missing"],
     ["{ workflow: a, tests: [{ name: t }] }", "tests[0].expect must say which phase"],
     [
