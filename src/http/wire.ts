@@ -97,7 +97,7 @@ export function warnOfArchive(
   { isWithoutArchive }: { isWithoutArchive?: true },
 ): void {
   if (isWithoutArchive) {
-    call.warn("the archive is away: workflows that ended some time ago are missing");
+    call.warn("the archive is unreachable: workflows that ended some time ago are missing");
   }
 }
 

@@ -39,7 +39,7 @@ export function openHistory(
   const whole = withArchive(store, archive, {
     naming: namingOf(config),
     onArchiveAway: (cause) => {
-      log.warn({ err: cause }, "the archive is away: lists show what is in the store");
+      log.warn({ err: cause }, "the archive is unreachable: lists show what is in the store");
     },
   });
   return { live: store, archive, whole, metrics: moves, trouble: () => moves.trouble };

@@ -327,7 +327,7 @@ export class Mover {
     const { metrics, log } = this.#deps;
     this.#isAway = true;
     if (this.#away === undefined) {
-      log.warn({ err: cause }, "the archive is away: finished workflows stay in the store");
+      log.warn({ err: cause }, "the archive is unreachable: finished workflows stay in the store");
     }
     this.#away = cause;
     metrics.away(cause);

@@ -76,10 +76,10 @@ describe.skipIf(missing !== undefined)(`postgres${missing ? ` (${missing})` : ""
       expect((await get("/api/v1/workflows/default/w0")).body.status.phase).toBe("Succeeded");
       for (const path of ["workflows/default", "archived-workflows", "workflow-counts/"]) {
         const { headers } = await fetch(`${server.url}/api/v1/${path}`);
-        expect(headers.get("warning"), path).toMatch(/^299 - "the archive is away: [^"]+"$/);
+        expect(headers.get("warning"), path).toMatch(/^299 - "the archive is unreachable: [^"]+"$/);
       }
       const shown = await runSluice(["--server", server.url, "list"]);
-      expect(shown.err).toContain("Warning: the archive is away");
+      expect(shown.err).toContain("Warning: the archive is unreachable");
       const counts = await get("/api/v1/workflow-counts/?bars=1");
       expect(counts.body.phases.Succeeded).toEqual([COUNT]);
       // It may be in the archive.
