@@ -135,7 +135,10 @@ export const TEXTS = {
     token: "Token",
     help: "An administrator makes one with “sluice token create”, or it comes from your identity " +
       "provider. The browser keeps it where scripts cannot read it.",
-    refused: (message: string) => `The server does not accept this token: ${message}`,
+    refused: (message: string) =>
+      message === "Unauthorized"
+        ? "The server does not know this token, or it has expired."
+        : `The server does not accept this token: ${message}`,
     already: (who: string) => `You are logged in as ${who}. Another token replaces that login.`,
   },
   list: {

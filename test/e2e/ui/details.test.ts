@@ -54,6 +54,21 @@ describe.skipIf(missing !== undefined)(
       await ui.page.keyboard.insertText(text);
     }
 
+    test("title and description of the annotations stand above the facts", async () => {
+      const annotations = {
+        "workflows.argoproj.io/title": "Report of January",
+        "workflows.argoproj.io/description": "For the *board*.\nAsk the team reports.",
+      };
+      const spec = { entrypoint: "main", templates: [{ name: "main", suspend: {} }] };
+      await ui.call("POST", "workflows/default", {
+        workflow: { metadata: { name: "titled", annotations }, spec },
+      });
+      await ui.open("/workflows/default/titled");
+      await ui.page.getByText("Report of January", { exact: true }).waitFor();
+      await ui.page.getByText("For the *board*.").waitFor();
+      await ui.call("DELETE", "workflows/default/titled");
+    });
+
     test("the manifest is shown as YAML and JSON, as submitted and as run", async () => {
       await ui.call("POST", "workflows/default/submit", {
         resourceKind: "WorkflowTemplate",

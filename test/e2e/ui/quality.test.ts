@@ -352,7 +352,7 @@ describe.skipIf(missing !== undefined)(`a server that asks who is there${skipped
     await page.getByRole("link", { name: "Log in" }).click();
     await page.getByLabel("Token").fill("sluice_wrong");
     await ui.button("Log in").click();
-    await page.getByText(/does not accept this token/).waitFor();
+    await page.getByText("The server does not know this token, or it has expired.").waitFor();
     await page.getByLabel("Token").fill(token);
     await ui.button("Log in").click();
     await page.waitForURL(/\/\?namespace=team$/);

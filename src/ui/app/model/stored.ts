@@ -6,6 +6,11 @@ export function unreadableReason({ annotations = {} }: ObjectMeta): string | und
   return Object.entries(annotations).find(([key]) => key.endsWith("/unreadable"))?.[1];
 }
 
+/** What a manifest calls itself, beside its name. */
+export function titleIn({ annotations = {} }: ObjectMeta): string {
+  return Object.entries(annotations).find(([key]) => key.endsWith("/title"))?.[1] ?? "";
+}
+
 /** What a manifest says about itself. */
 export function descriptionOf({ annotations = {} }: ObjectMeta): string {
   return Object.entries(annotations).find(([key]) => key.endsWith("/description"))?.[1] ?? "";
