@@ -100,6 +100,40 @@ spec:
     ]);
   });
 
+  it("warns of expressions, conditions and limits that can't be read, with their places", () => {
+    const results = lint(`
+kind: Workflow
+metadata: {name: w}
+spec:
+  entrypoint: a
+  hooks: {running: {expression: workflow.status ==, template: b}}
+  templates:
+    - name: a
+      steps:
+        - - {name: s, template: b, when: "{{workflow.name}} = x"}
+          - {name: t, template: b, when: "{{=workflow.name == 'x'}} && {{workflow.name}} != y-z"}
+      outputs: {parameters: [{name: o, valueFrom: {expression: "steps.s. +"}}]}
+    - name: b
+      container: {image: x, args: ["{{=1 +}}", "{{= filter([1], {# > 0}) }}", "{{workflow.name}}"]}
+      retryStrategy: {limit: many, expression: "asInt('{{x}}' > 1"}
+    - {name: c, http: {url: x, successCondition: response.statusCode = 200}}
+    - {name: d, resource: {action: get, successCondition: "status.phase == Done", manifest: "{}"}}
+`);
+    const evaluated = "ends in an error when it is evaluated";
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([
+      'spec.templates[1].retryStrategy.limit ends its step in an error: "many" is not a whole number',
+      expect.stringContaining(
+        `spec.templates[0].outputs.parameters[0].valueFrom.expression ${evaluated}: `,
+      ),
+      expect.stringMatching(
+        /^spec\.templates\[0\]\.steps\[0\]\[0\]\.when .* not a valid condition: /,
+      ),
+      `spec.templates[1].container.args[0] ${evaluated}: "1 +" is not a valid expression: unexpected token EOF (1:3)`,
+      expect.stringContaining(`spec.templates[2].http.successCondition ${evaluated}: `),
+      expect.stringContaining(`spec.hooks.running.expression ${evaluated}: `),
+    ]);
+  });
+
   it("lets values be missing that a submission brings", () => {
     expect(lines(`
 kind: Workflow

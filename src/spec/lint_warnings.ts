@@ -4,6 +4,7 @@ import { errorText } from "../base/error_text.ts";
 import { headerMistakes } from "../expr/templates/header_mistakes.ts";
 import { cronClock, isTimeZone, nextDue, parseSchedule } from "./cron_schedule.ts";
 import { durationMs } from "./duration.ts";
+import { expressionWarnings } from "./expression_warnings.ts";
 import type { CronWorkflow, Template, WorkflowEventBinding, WorkflowSpec } from "./manifest.ts";
 import type { AnyManifest } from "./schema/decode_manifest.ts";
 
@@ -29,16 +30,17 @@ export function lintWarnings({ kind, manifest }: AnyManifest): string[] {
 function warningsAbout(at: string, spec: WorkflowSpec): string[] {
   const { templates = [], templateDefaults = {}, retryStrategy } = spec;
   return [
-    ...durationWarnings(at, defined({ retryStrategy })),
-    ...durationWarnings(`${at}.templateDefaults`, templateDefaults),
+    ...settingWarnings(at, defined({ retryStrategy })),
+    ...settingWarnings(`${at}.templateDefaults`, templateDefaults),
     ...templates.flatMap((template, index) =>
       templateWarnings(`${at}.templates[${index}]`, template)
     ),
+    ...expressionWarnings(at, spec),
   ];
 }
 
 function templateWarnings(at: string, template: Template): string[] {
-  const warnings = durationWarnings(at, template);
+  const warnings = settingWarnings(at, template);
   if (template.suspend !== undefined && template.activeDeadlineSeconds !== undefined) {
     warnings.push(
       `${at}.activeDeadlineSeconds has no effect on a suspend template, ` +
@@ -48,11 +50,17 @@ function templateWarnings(at: string, template: Template): string[] {
   return warnings;
 }
 
-/** Durations are read when a step needs them, so a mistake would show late: perhaps after a job was started. */
-function durationWarnings(
+/** Durations and limits are read when a step needs them, so a mistake would show late: perhaps after a job was started. */
+function settingWarnings(
   at: string,
   { suspend, timeout, pendingTimeout, retryStrategy, memoize }: Partial<Template>,
 ): string[] {
+  const limit = String(retryStrategy?.limit ?? "");
+  const limitWarnings = /^-?\d*$/.test(limit) || limit.includes("{{") ? [] : [
+    `${at}.retryStrategy.limit ends its step in an error: ${
+      JSON.stringify(limit)
+    } is not a whole number`,
+  ];
   const durations = {
     "suspend.duration": suspend?.duration,
     timeout,
@@ -62,7 +70,7 @@ function durationWarnings(
     "retryStrategy.backoff.cap": retryStrategy?.backoff?.cap,
     "memoize.maxAge": memoize?.maxAge,
   };
-  return Object.entries(durations).flatMap(([name, text = ""]) => {
+  const warnings = Object.entries(durations).flatMap(([name, text = ""]) => {
     if (text === "" || text.includes("{{")) return [];
     try {
       durationMs(text);
@@ -72,6 +80,7 @@ function durationWarnings(
       return [`${at}.${name} ends its step in an error: ${errorText(error)}; ${how}`];
     }
   });
+  return [...warnings, ...limitWarnings];
 }
 
 /** The validation reports schedules and zones that can't be read. */
