@@ -1,6 +1,10 @@
 /** Names and metadata of stored objects, by the rules of Kubernetes, and names that are generated. */
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import { labelKeyProblems, labelValueProblems } from "../expr/selectors/label_selector.ts";
+import {
+  labelKeyProblems,
+  labelValueProblems,
+  subdomainProblem,
+} from "../expr/selectors/label_selector.ts";
 import { MAX_LABELS, type ObjectMeta, type OwnerReference } from "../spec/manifest.ts";
 import type { Naming } from "../spec/naming.ts";
 
@@ -16,11 +20,6 @@ const MAX_FAULTS = 100;
 /** What all annotations of an object may take, with their keys. */
 const MAX_ANNOTATION_BYTES = 256 * 1024;
 
-const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const SUBDOMAIN_RULE =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start " +
-  "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
-  "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const LABEL_RULE =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
@@ -197,7 +196,7 @@ function areTooLong(annotations: Readonly<Record<string, string>> = {}): boolean
 
 function nameProblem(name: string): string | undefined {
   if (name.length > 253) return "must be no more than 253 characters";
-  return SUBDOMAIN.test(name) ? undefined : SUBDOMAIN_RULE;
+  return subdomainProblem(name);
 }
 
 /** The beginning of a name, as it is checked: what is generated comes after its hyphen. */

@@ -100,6 +100,26 @@ spec:
     ]);
   });
 
+  it("warns of names that a server refuses", () => {
+    const results = lint(`
+kind: Workflow
+metadata: {generateName: My_Job-}
+spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}
+---
+kind: WorkflowTemplate
+metadata: {name: Foo}
+spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}
+---
+kind: Workflow
+metadata: {generateName: job--}
+spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}
+`);
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([
+      expect.stringMatching(/^metadata\.generateName: a server refuses "My_Job-": a lowercase/),
+      expect.stringMatching(/^metadata\.name: a server refuses "Foo": a lowercase/),
+    ]);
+  });
+
   it("warns of expressions, conditions and limits that can't be read, with their places", () => {
     const results = lint(`
 kind: Workflow

@@ -1,15 +1,39 @@
 /** What is accepted in a manifest, and has no effect, never comes true, or ends a step in an error. */
 import { defined } from "../base/defined.ts";
 import { errorText } from "../base/error_text.ts";
+import { subdomainProblem } from "../expr/selectors/label_selector.ts";
 import { headerMistakes } from "../expr/templates/header_mistakes.ts";
 import { cronClock, isTimeZone, nextDue, parseSchedule } from "./cron_schedule.ts";
 import { durationMs } from "./duration.ts";
 import { expressionWarnings } from "./expression_warnings.ts";
-import type { CronWorkflow, Template, WorkflowEventBinding, WorkflowSpec } from "./manifest.ts";
+import type {
+  CronWorkflow,
+  ObjectMeta,
+  Template,
+  WorkflowEventBinding,
+  WorkflowSpec,
+} from "./manifest.ts";
 import type { AnyManifest } from "./schema/decode_manifest.ts";
 
 /** One line for each thing that is written in vain, with its path. */
-export function lintWarnings({ kind, manifest }: AnyManifest): string[] {
+export function lintWarnings(any: AnyManifest): string[] {
+  return [...nameWarnings(any.manifest.metadata), ...kindWarnings(any)];
+}
+
+/** The name is looked at when an object is stored, and a check stores none. */
+function nameWarnings({ name = "", generateName = "" }: ObjectMeta): string[] {
+  // A dash at the end of the prefix is no mistake.
+  const names = { name, generateName: generateName.replace(/.-$/, "a") };
+  const given = { name, generateName };
+  return (["name", "generateName"] as const).flatMap((field) => {
+    const problem = names[field] === "" ? undefined : subdomainProblem(names[field]);
+    return problem === undefined
+      ? []
+      : [`metadata.${field}: a server refuses ${JSON.stringify(given[field])}: ${problem}`];
+  });
+}
+
+function kindWarnings({ kind, manifest }: AnyManifest): string[] {
   switch (kind) {
     case "Workflow":
     case "WorkflowTemplate":

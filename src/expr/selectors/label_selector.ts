@@ -63,6 +63,11 @@ const DOMAIN_RULE =
   "and must start and end with an alphanumeric character " +
   `(e.g. 'example.com', regex used for validation is '${DOMAIN_PATTERN}')`;
 
+/** What is wrong with the characters of a name: of an object, or before the slash of a label's key. */
+export function subdomainProblem(name: string): string | undefined {
+  return DOMAIN.test(name) ? undefined : DOMAIN_RULE;
+}
+
 /**
  * Reads a label selector; blank text selects everything and gives no terms.
  * @throws {Problem} InvalidArgument with the text Kubernetes gives
