@@ -12,6 +12,7 @@ import type { Workflow } from "../spec/manifest.ts";
 import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
 import {
   expandFolders,
+  isWorkflowTest,
   metadataOf,
   objectsIn,
   readSource,
@@ -70,7 +71,10 @@ export async function lintFiles(
   for (const file of await expandFolders(names)) {
     const text = await readSource(file);
     try {
-      pieces.push(...objectsIn(text, file).map((object) => ({ file, object })));
+      for (const object of objectsIn(text, file)) {
+        if (isWorkflowTest(object)) say(`${file}: a workflow test, which "sluice test" reads`);
+        else pieces.push({ file, object });
+      }
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       fault(file, withoutFile(error, file));

@@ -125,6 +125,11 @@ export function objectsIn(text: string, file: string, limits: ParseLimits = {}):
   return objects;
 }
 
+/** Tells whether an object is the content of a file for `sluice test`, which often lies beside manifests. */
+export function isWorkflowTest({ kind, tests }: JsonObject): boolean {
+  return kind === undefined && Array.isArray(tests);
+}
+
 /** What an error says of a file that has been named before. */
 export function withoutFile({ message }: Error, file: string): string {
   return message.startsWith(file) ? message.slice(file.length).replace(/^:? /, "") : message;

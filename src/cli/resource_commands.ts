@@ -8,6 +8,7 @@ import { addStrict, type Context, contextOf, example, isNotFound, UsageError } f
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
 import {
   expandFolders,
+  isWorkflowTest,
   metadataOf,
   readManifestFiles,
   readManifests,
@@ -277,7 +278,11 @@ async function applyAll(
   files: string[],
   options: OutputOptions & { strict: boolean },
 ): Promise<void> {
-  const found = await readManifestFiles(await expandFolders(files), options.strict);
+  const found = (await readManifestFiles(await expandFolders(files), options.strict))
+    .filter(({ object }) => !isWorkflowTest(object));
+  if (found.length === 0) {
+    throw new UsageError(`${files.join(", ")}: only workflow tests, which "sluice test" reads`);
+  }
   for (const [at, { file, object }] of found.entries()) {
     try {
       await apply(context, object, options);

@@ -432,6 +432,21 @@ describe("lint", () => {
     await rm(join(folder, "odd.yml"));
   });
 
+  test("leaves out workflow tests that lie beside manifests, as an apply does", async () => {
+    const examples = join(import.meta.dirname ?? "", "../../examples");
+    for (const offline of [[], ["--offline"]]) {
+      expect(await sluice("lint", ...offline, examples)).toMatchObject({
+        status: 0,
+        out: "✔ no linting errors found!\n",
+        err: expect.stringContaining('retry.test.yaml: a workflow test, which "sluice test" reads'),
+      });
+    }
+    expect(await sluice("apply", "-f", join(examples, "retry.test.yaml"))).toMatchObject({
+      status: 2,
+      err: expect.stringContaining('only workflow tests, which "sluice test" reads'),
+    });
+  });
+
   test("says which kind was probably meant, and what it found instead of manifests", async () => {
     const kind = (kind: string, apiVersion = "argoproj.io/v1alpha1") =>
       writeFile(join(folder, "kind.yml"), `{apiVersion: ${apiVersion}, kind: ${kind}, spec: {}}`);
