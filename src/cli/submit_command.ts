@@ -1,6 +1,7 @@
 /** `submit`: workflows from files, or from a stored template. */
 import { type Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
@@ -30,7 +31,7 @@ import {
   withParameters,
   withPlace,
 } from "./manifests.ts";
-import { hasColour, outputOption, type OutputOptions } from "./output.ts";
+import { hasColour, outputOption, type OutputOptions, say } from "./output.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
 /** Options that change a manifest before it is sent. */
@@ -187,6 +188,7 @@ async function* submitFiles(
     throw new UsageError("--name is for one workflow, but the files hold several");
   }
   for (const { file, object } of manifests) {
+    for (const text of unreadParameters(object, given)) say(`${file}: warning: ${text}`);
     try {
       yield await submitManifest(context, object, options, given);
     } catch (error) {
@@ -200,6 +202,22 @@ async function* submitFiles(
       throw new ClientError(which + message, error.status);
     }
   }
+}
+
+/** Given parameters that the manifest names nowhere: probably misspelt. A template of the server may read any. */
+function unreadParameters({ spec }: JsonObject, given: ReadonlyMap<string, string>): string[] {
+  if (!isJsonObject(spec)) return [];
+  const text = JSON.stringify(spec);
+  if (/emplateRef":/.test(text)) return [];
+  const args = isJsonObject(spec["arguments"]) ? spec["arguments"] : {};
+  const declared = Array.isArray(args["parameters"])
+    ? args["parameters"].filter(isJsonObject).map(({ name }) => String(name))
+    : [];
+  return [...given.keys()].filter((name) => !text.includes(name)).map((name) => {
+    const meant = nearestName(name, declared);
+    return `nothing reads the parameter ${JSON.stringify(name)}` +
+      (meant === undefined ? "" : `: did you mean ${JSON.stringify(meant)}?`);
+  });
 }
 
 async function submitManifest(
@@ -283,7 +301,7 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
   addFollowing(command)
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
     .addHelpText(...example(
-      "sluice submit examples/async-job.yaml -p target=build --watch",
+      "sluice submit examples/async-job.yaml -p jobs=http://127.0.0.1:8099/jobs --watch",
       "sluice submit --from workflowtemplate/build -p branch=main -o name",
     ))
     .action(async (files: string[], options: SubmitOptions, command: Command) =>

@@ -402,6 +402,22 @@ describe("open", () => {
   );
 });
 
+test("submit warns of a parameter that nothing reads", async () => {
+  const spec = "entrypoint: a, arguments: {parameters: [{name: region, value: eu}]}, " +
+    "templates: [{name: a, suspend: {}}]";
+  await writeFile(join(folder, "p.yml"), `{kind: Workflow, metadata: {name: p}, spec: {${spec}}}`);
+  expect(await sluice("submit", "p.yml", "-p", "regoin=us", "-o", "name")).toMatchObject({
+    status: 0,
+    out: "p\n",
+    err: 'p.yml: warning: nothing reads the parameter "regoin": did you mean "region"?\n',
+  });
+  await sluice("delete", "p");
+  const { err } = await sluice("submit", "p.yml", "-p", "region=us");
+  expect(err).toBe("");
+  await sluice("delete", "p");
+  await rm(join(folder, "p.yml"));
+}, 60_000);
+
 describe("lint", () => {
   test("tells every fault of every file, with the server or without", async () => {
     for (const offline of [[], ["--offline"]]) {
