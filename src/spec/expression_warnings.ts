@@ -4,7 +4,6 @@ import { OPEN, tagsOf } from "../expr/templates/tags.ts";
 import { ExprCompileError } from "../expr/values/error.ts";
 import { RunContext } from "../expr/values/run_context.ts";
 import { checkOrder, scanWhen } from "../expr/when/tokens.ts";
-import type { WorkflowSpec } from "./manifest.ts";
 
 /** Members that hold an expression, by the end of their paths. */
 const EXPRESSIONS = /\.(?:expression|fromExpression|http\.successCondition)$/;
@@ -15,8 +14,8 @@ const HIDDEN: ReadonlySet<string> = new Set(["duration"]);
 /** What may stand in place of a tag: a condition that can be read with neither can't be read at all. */
 const STAND_INS = ["x", "1"];
 
-/** One line for each, with its path. @param at of the spec */
-export function expressionWarnings(at: string, spec: WorkflowSpec): string[] {
+/** One line for each in a part of a manifest, with its path. @param at of the part */
+export function expressionWarnings(at: string, part: object): string[] {
   const found: string[] = [];
   const visit = (place: string, value: unknown): void => {
     if (typeof value === "string") {
@@ -31,7 +30,7 @@ export function expressionWarnings(at: string, spec: WorkflowSpec): string[] {
       }
     }
   };
-  visit(at, spec);
+  visit(at, part);
   return found;
 }
 

@@ -79,6 +79,8 @@ kind: CronWorkflow
 metadata: {name: c}
 spec:
   schedules: ["0 0 31 2 *", "0 0 29 2 *", "@every 1h"]
+  when: "{{cronworkflow.name}} = c"
+  stopStrategy: {expression: failed >= }
   workflowSpec:
     entrypoint: a
     templateDefaults: {timeout: 2d}
@@ -93,6 +95,8 @@ spec:
     expect(results.flatMap(lintLines)).toEqual([]);
     expect(results.flatMap(({ warnings }) => warnings)).toEqual([
       'spec.schedules[0] is never due: no date fits "0 0 31 2 *"',
+      expect.stringContaining("spec.when ends in an error when it is evaluated"),
+      expect.stringContaining("spec.stopStrategy.expression ends in an error"),
       expect.stringContaining("spec.workflowSpec.templateDefaults.timeout ends its step"),
       'spec.workflowSpec.templates[0].suspend.duration ends its step in an error: time: unknown unit "d" in duration "30d"; ' +
       "write seconds, or hours, minutes and seconds, such as 720h or 1h30m",

@@ -42,6 +42,7 @@ function kindWarnings({ kind, manifest }: AnyManifest): string[] {
     case "CronWorkflow":
       return [
         ...scheduleWarnings(manifest),
+        ...runWarnings(manifest),
         ...warningsAbout("spec.workflowSpec", manifest.spec.workflowSpec),
       ];
     case "WorkflowEventBinding":
@@ -105,6 +106,11 @@ function settingWarnings(
     }
   });
   return [...warnings, ...limitWarnings];
+}
+
+/** A condition that can't be read lets no run begin. */
+function runWarnings({ spec: { when, stopStrategy } }: CronWorkflow): string[] {
+  return expressionWarnings("spec", defined({ when, stopStrategy }));
 }
 
 /** The validation reports schedules and zones that can't be read. */
