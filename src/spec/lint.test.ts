@@ -104,6 +104,33 @@ spec:
     ]);
   });
 
+  it("warns of hooks whose template is not there", () => {
+    const results = lint(`
+kind: Workflow
+metadata: {name: w}
+spec:
+  entrypoint: a
+  hooks: {exit: {template: bye}, done: {template: b, expression: "true"}}
+  templates:
+    - name: a
+      steps: [[{name: s, template: b, hooks: {exit: {template: gone}}}]]
+    - {name: b, suspend: {}}
+    - name: c
+      dag: {tasks: [{name: t, template: b, hooks: {exit: {template: lost}}}]}
+    - {name: d, dag: {tasks: [{name: t, template: b, hooks: {exit: {template: "{{x}}"}}}]}}
+---
+kind: Workflow
+metadata: {name: w}
+spec: {workflowTemplateRef: {name: t}, hooks: {exit: {template: theirs}}}
+`);
+    const warnings = results.flatMap(({ warnings }) => warnings);
+    expect(warnings.map((text) => text.replace(/, so .*/, ""))).toEqual([
+      'spec.hooks.exit.template: there is no template "bye"',
+      'spec.templates[0].steps[0][0].hooks.exit.template: there is no template "gone"',
+      'spec.templates[2].dag.tasks[0].hooks.exit.template: there is no template "lost"',
+    ]);
+  });
+
   it("warns of names that a server refuses", () => {
     const results = lint(`
 kind: Workflow

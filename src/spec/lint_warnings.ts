@@ -61,7 +61,33 @@ function warningsAbout(at: string, spec: WorkflowSpec): string[] {
       templateWarnings(`${at}.templates[${index}]`, template)
     ),
     ...expressionWarnings(at, spec),
+    ...hookWarnings(at, spec),
   ];
+}
+
+/** The template of a hook is looked for when the hook begins: perhaps when all else has succeeded. */
+function hookWarnings(at: string, { hooks, templates = [], workflowTemplateRef }: WorkflowSpec) {
+  if (workflowTemplateRef !== undefined) return [];
+  const known = new Set(templates.map(({ name }) => name));
+  const found: string[] = [];
+  const look = (place: string, hooks: WorkflowSpec["hooks"] = {}) => {
+    for (const [name, { template = "" }] of Object.entries(hooks)) {
+      if (template === "" || template.includes("{{") || known.has(template)) continue;
+      const text = `there is no template ${JSON.stringify(template)}, so the hook ends in an error`;
+      found.push(`${place}.hooks.${name}.template: ${text}`);
+    }
+  };
+  look(at, hooks);
+  for (const [index, { steps = [], dag }] of templates.entries()) {
+    const place = `${at}.templates[${index}]`;
+    for (const [group, parts] of steps.entries()) {
+      for (const [at, step] of parts.entries()) look(`${place}.steps[${group}][${at}]`, step.hooks);
+    }
+    for (const [at, task] of (dag?.tasks ?? []).entries()) {
+      look(`${place}.dag.tasks[${at}]`, task.hooks);
+    }
+  }
+  return found;
 }
 
 function templateWarnings(at: string, template: Template): string[] {
