@@ -121,7 +121,7 @@ export interface Archive {
   /**
    * Writes rows, all or none, and notes of each that the store has it too. At most 200 at once. A repeat, which may be late,
    * leaves the note of `noteBack` as it is.
-   * @throws {Problem} Unavailable
+   * @throws {Problem} Unavailable; InvalidArgument when one of the rows can never be stored
    */
   put(rows: readonly ArchivedWorkflow[]): Promise<void>;
   /** By uid. */

@@ -30,13 +30,13 @@ import {
 } from "../query.ts";
 import { unavailable } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { type ConnectionOptions, Connections } from "./connection.ts";
+import { type ConnectionOptions, Connections, tellRefused } from "./connection.ts";
 import { createdCounts, dayCounts } from "./counts.ts";
 import { Fill } from "./fill.ts";
 import { ListWalk } from "./list.ts";
-import { ruleFilters, Values } from "./list_query.ts";
+import { ruleFilters, storableQuery, Values } from "./list_query.ts";
 import { loadRows, OWN, type Owner, putObjects } from "./objects.ts";
-import { type ReferenceObject, toReference } from "./reference_form.ts";
+import { type ReferenceObject, storableText, toReference } from "./reference_form.ts";
 import {
   ENTRY_COLUMNS,
   entryOf,
@@ -47,6 +47,7 @@ import {
   noteLeft,
   noteWritten,
   removeRows,
+  storableEntry,
   writeRows,
 } from "./rows.ts";
 import { prepareSchema } from "./schema.ts";
@@ -127,7 +128,7 @@ class Adapter implements PostgresArchive {
     for (const { object, edition, ...entry } of newestOfEach(rows)) {
       const form = await toReference(object);
       objects.set(entry.uid, form);
-      wanted.push({ entry, edition, template: form.template });
+      wanted.push({ entry: storableEntry(entry), edition, template: storableText(form.template) });
     }
     await this.#connections.transaction(async (query) => {
       const repeated: string[] = [];
@@ -137,10 +138,11 @@ class Adapter implements PostgresArchive {
       });
       await putObjects(query, this.#owner, written.map(({ entry }) => entry), objects);
       await noteWritten(query, scope, written.map(({ entry }) => entry.uid), repeated);
-    });
+    }).catch(tellRefused);
   }
 
   async get(uid: string): Promise<ArchivedWorkflow | undefined> {
+    if (storableText(uid) !== uid) return undefined;
     const { scope, fill } = await this.#prepared();
     const [known] = await loadRows(this.#connections.query, scope, this.#owner, [uid], {});
     if (known !== undefined) return known;
@@ -158,8 +160,9 @@ class Adapter implements PostgresArchive {
     return item;
   }
 
-  async list(query: ArchiveQuery): Promise<ArchivePage> {
-    checkQuery(query, this.#indexedParameters);
+  async list(asked: ArchiveQuery): Promise<ArchivePage> {
+    checkQuery(asked, this.#indexedParameters);
+    const query = storableQuery(asked);
     const { scope } = await this.#prepared();
     const items: ArchivedWorkflow[] = [];
     let [examined, size] = [0, 0];

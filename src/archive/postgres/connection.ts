@@ -5,6 +5,7 @@
 import postgres from "postgres";
 import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { storableText } from "./reference_form.ts";
 
 export interface ConnectionOptions {
   /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; what PostgreSQL's own programs take from it, as `sslmode`, counts. */
@@ -36,7 +37,9 @@ const MAX_PAUSE_MS = 256;
 /** SQL states after which a transaction begins again: it met another one. */
 const MEETINGS = new Set(["40001", "40P01"]);
 /** SQL states, or the beginnings of theirs, that tell of a defect, not of trouble with the server. */
-const DEFECTS = ["21", "22", "23", "42", "0A", "2200"];
+const DEFECTS = ["21", "22", "23", "42", "54", "0A"];
+/** Of these, the beginnings of those that come from what was to be stored: its texts, its size. */
+const REFUSED = ["22", "54"];
 /** The user lacks a right. */
 export const MISSING_RIGHT = "42501";
 
@@ -58,7 +61,7 @@ export class Connections {
 
   /** Runs one statement. @throws {Problem} Unavailable */
   query: Query = (text, values = []) =>
-    this.#turn((pool) => this.#bounded(pool, () => pool.unsafe(text, [...values])));
+    this.#turn((pool) => this.#bounded(pool, () => pool.unsafe(text, storable(values))));
 
   /**
    * Runs work in a transaction, again if it met another one. @throws {Problem} Unavailable, and what the work throws
@@ -68,7 +71,9 @@ export class Connections {
       try {
         return await this.#turn((pool) =>
           pool.begin((tx) =>
-            work((text, values = []) => this.#bounded(pool, () => tx.unsafe(text, [...values])))
+            work((text, values = []) =>
+              this.#bounded(pool, () => tx.unsafe(text, storable(values)))
+            )
           ) as Promise<T>
         );
       } catch (error) {
@@ -150,6 +155,11 @@ export class Connections {
   }
 }
 
+/** A caller may ask for any text, also for one that no row can have. */
+function storable(values: readonly (string | null)[]): (string | null)[] {
+  return values.map((value) => value?.includes("\0") === true ? storableText(value) : value);
+}
+
 function isMeeting(error: unknown): boolean {
   return error instanceof Conflict || MEETINGS.has(stateOf(error));
 }
@@ -158,6 +168,17 @@ function isMeeting(error: unknown): boolean {
 export function stateOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
+}
+
+/** For `catch` of a write. @throws {Problem} InvalidArgument when PostgreSQL does not take the rows; others as they are */
+export function tellRefused(error: unknown): never {
+  const state = stateOf(error);
+  if (!REFUSED.some((begin) => state.startsWith(begin)) || state.length !== 5) throw error;
+  throw new Problem(
+    ProblemCode.InvalidArgument,
+    `The archive does not take this: ${errorText(error)}`,
+    { cause: error },
+  );
 }
 
 /** An error as a caller is told of it. */

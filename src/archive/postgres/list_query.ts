@@ -1,5 +1,6 @@
 /** SQL of lists: which rows a query selects, and the ways on which they can be found in the order of lists. */
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
+import { storableText } from "./reference_form.ts";
 import type { ArchivePosition, ArchiveQuery, RetentionRule } from "../port.ts";
 
 /** Values of a statement, in the order of their places. */
@@ -23,6 +24,21 @@ export type Source =
   | { table: "entry"; column?: "name" | "phase" | "namespace"; value: string }
   | { table: "filed"; kind: "l" | "p"; key: string; value: string };
 
+/** Most characters of a text that rows are filed under: an index has no more room. Rows with a longer one are looked through. */
+const MAX_FILED = 500;
+
+/** Tells whether rows are filed under a label or a parameter. */
+export function isFiled({ value }: { value: string }): boolean {
+  return value.length <= MAX_FILED;
+}
+
+/** A query as rows are stored. */
+export function storableQuery(query: ArchiveQuery): ArchiveQuery {
+  const { parameter } = query;
+  if (parameter === undefined) return query;
+  return { ...query, parameter: { ...parameter, value: storableText(parameter.value) } };
+}
+
 /** The order of lists; all descend. */
 const ORDER = ["created_at", "place", `uid collate "C"`] as const;
 
@@ -42,7 +58,7 @@ export function waysOf(
     if (operator !== "=" && operator !== "in") continue;
     ways.push([...new Set(values)].map((value) => ({ table: "filed", kind: "l", key, value })));
   }
-  if (parameter !== undefined) {
+  if (parameter !== undefined && isFiled(parameter)) {
     const { name: key, value } = parameter;
     ways.push([{ table: "filed", kind: "p", key, value }]);
   }

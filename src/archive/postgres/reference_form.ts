@@ -63,6 +63,12 @@ export async function fromReference(text: string, packed: string | null): Promis
   return joinObject(parts, largeMembers({ large: { ...others, nodes } }));
 }
 
+/** A text as a column of PostgreSQL takes it, and as `withoutOddities` has it in an object. */
+export function storableText(text: string): string {
+  const wellFormed = text.toWellFormed();
+  return wellFormed.includes("\0") ? wellFormed.replaceAll("\0", NUL_TEXT) : wellFormed;
+}
+
 /** JSON text without escapes that jsonb refuses. */
 function withoutOddities(text: string): string {
   if (!/\\u(?:0000|d[89a-f])/i.test(text)) return text;

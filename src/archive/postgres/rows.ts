@@ -5,6 +5,8 @@ import type { ArchivedEntry } from "../port.ts";
 import { type Bucket, bucketsOf } from "../created.ts";
 import { compareBytes, countOf, placeOf, Tally } from "../query.ts";
 import { Conflict, type Query, type Row } from "./connection.ts";
+import { isFiled } from "./list_query.ts";
+import { storableText } from "./reference_form.ts";
 
 /** A row of ours: an entry, its edition and the template that it was made from. */
 export interface IndexRow {
@@ -39,6 +41,13 @@ export function entryOf(row: Row): ArchivedEntry {
     finishedAt: Number(row["finished_at"]),
     ...(Object.keys(parameters).length > 0 && { parameters }),
   };
+}
+
+/** An entry as columns take it. Names and labels are checked before they get here; parameters may have any text. */
+export function storableEntry(entry: ArchivedEntry): ArchivedEntry {
+  if (entry.parameters === undefined) return entry;
+  const texts = Object.entries(entry.parameters).map(([name, text]) => [name, storableText(text)]);
+  return { ...entry, parameters: Object.fromEntries(texts) };
 }
 
 function indexRowOf(row: Row): IndexRow {
@@ -148,7 +157,7 @@ async function fileRows(
     const { day, namespace, phase, durationMs } = countOf(entry, template);
     days.add({ day, namespace, phase, template }, by, by * durationMs);
     for (const bucket of bucketsOf(entry)) created.add(bucket, by);
-    for (const term of termsOf(entry)) {
+    for (const term of termsOf(entry).filter(isFiled)) {
       terms.add(term, by);
       terms.add({ ...term, namespace: entry.namespace }, by);
     }
@@ -167,8 +176,9 @@ async function fileRows(
       [String(scope), JSON.stringify(changes)],
     );
   }
-  await file(query, scope, old, DELETE_FILED);
-  await file(query, scope, rows, INSERT_FILED);
+  // Earlier versions may have filed a row under a long text.
+  await file(query, scope, old, DELETE_FILED, () => true);
+  await file(query, scope, rows, INSERT_FILED, isFiled);
   const gone = changes.filter(({ count = 0 }) => count < 0);
   if (gone.length > 0) {
     await query(
@@ -194,9 +204,15 @@ const DELETE_FILED = `delete from sluice_archive_filed f using sluice_archive_te
   where ${IS_OF_TERM} and f.term = t.id and f.created_at = row.created_at and f.place = row.place
   and f.uid = row.uid`;
 
-async function file(query: Query, scope: number, rows: readonly IndexRow[], sql: string) {
+async function file(
+  query: Query,
+  scope: number,
+  rows: readonly IndexRow[],
+  sql: string,
+  isWanted: (term: Term) => boolean,
+) {
   const filed = rows.flatMap(({ entry }) =>
-    termsOf(entry).map(({ kind, key, value }) => ({
+    termsOf(entry).filter(isWanted).map(({ kind, key, value }) => ({
       kind,
       key,
       value,

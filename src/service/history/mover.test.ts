@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { ManualClock } from "../../../test/support/manual_clock.ts";
 import { MemoryArchive } from "../../../test/support/memory_archive.ts";
 import { archivedActorId, workflowActorId } from "../../actors/actor_ids.ts";
-import { notFound, Problem, ProblemCode } from "../../base/problem.ts";
+import { invalid, notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { takeChanges } from "../../engine/codec.ts";
 import { createWorkflow } from "../../engine/create.ts";
 import { createLogger } from "../../platform/log.ts";
@@ -96,6 +96,15 @@ test("unless a deleted one will replace it there", async () => {
 
 test("but not if it is that deleted one, which somebody has deleted for good", async () => {
   expect(await afterDeletion(true, true)).toEqual([]);
+});
+
+test("a workflow that the archive does not take stays, and holds up no other", async () => {
+  const archive = new MemoryArchive();
+  archive.put = () => Promise.reject(invalid("The archive does not take this"));
+  const page = await afterLook(archive, {});
+  expect(page).toContain("\nsluice_archive_backlog 0\n");
+  expect(page).toContain('\nsluice_archive_writes_total{outcome="unreadable"} 1\n');
+  expect(page).toContain('\nsluice_archive_writes_total{outcome="failed"} 0\n');
 });
 
 test("while the archive is away, metrics tell how many are due, and for how long", async () => {

@@ -7,7 +7,7 @@ import type { Archive, ArchivedWorkflow } from "../../archive/port.ts";
 import { shardOf } from "../../actors/actor_ids.ts";
 import type { WorkflowHost } from "../../actors/port.ts";
 import { BoundedCache } from "../../base/bounded_cache.ts";
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, Problem, ProblemCode } from "../../base/problem.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
@@ -236,6 +236,9 @@ export class Mover {
     try {
       await archive.put(rows.map(({ row }) => row));
     } catch (error) {
+      if (isProblem(error, ProblemCode.InvalidArgument)) {
+        return await this.#moveRefused(rows, error);
+      }
       metrics.wrote("failed", rows.length);
       this.#noteAway(error);
       return candidatesOf(rows);
@@ -248,6 +251,20 @@ export class Mover {
     }
     if (this.#left.length >= MOST_NOTES) await this.#noteLeft();
     return candidatesOf(rows.filter((_, at) => outcomes[at] === "failed"));
+  }
+
+  /** The archive takes not all of these: each is tried alone, so that one that can't be stored holds up no other. */
+  async #moveRefused(rows: Written[], cause: Problem): Promise<Candidate[]> {
+    const [only] = rows;
+    if (rows.length === 1 && only !== undefined) {
+      const { candidate } = only;
+      this.#deps.log.warn({ actor: candidate.id, err: cause }, "a workflow cannot be archived");
+      this.#stay(candidate, "unreadable");
+      return [];
+    }
+    const left: Candidate[] = [];
+    for (const row of rows) left.push(...this.#isAway ? [row.candidate] : await this.#move([row]));
+    return left;
   }
 
   /** Tells the archive who has left. What is forgotten here is found later. */

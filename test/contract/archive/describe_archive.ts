@@ -115,6 +115,53 @@ export function describeArchive(open: () => Promise<ArchiveSetting>): void {
         .toEqual(["", ""]);
     });
 
+    test("may have any text as a parameter, by which they are found", async () => {
+      const letters = Array.from(
+        { length: 1_500 },
+        (_, at) => (at * at * 7_919 % 997).toString(36),
+      );
+      const texts = [
+        "\u0000",
+        "a\u0000b",
+        "\u0000\u0000",
+        letters.join(""),
+        "long ".repeat(2_000),
+        "",
+      ];
+      const named = (region: string, at: number) => rowOf(`${at}`, { parameters: { region } });
+      // Halves of a pair are no text that could be asked for.
+      await put(...texts.map(named), named("\ud800", 7), named("\udc00", 8));
+      for (const [at, value] of texts.entries()) {
+        expect(await found({ parameter: { name: "region", value } })).toEqual([`${at}`]);
+      }
+      await put(
+        ...texts.map((_, at) => rowOf(`${at}`, { parameters: { region: "eu" }, edition: 2 })),
+      );
+      for (const value of texts) {
+        expect(await found({ parameter: { name: "region", value } })).toEqual([]);
+      }
+      await archive().remove(["0", "7", "8"]);
+      expect(await found({ parameter: { name: "region", value: "eu" } }))
+        .toEqual(["5", "4", "3", "2", "1"]);
+    });
+
+    test("are not found by a text that none of them can have", async () => {
+      await put(rowOf("1"));
+      const [odd, key] = ["a\u0000b", "app"];
+      expect(await archive().get(odd)).toBe(undefined);
+      expect(await archive().get("\ud800")).toBe(undefined);
+      expect(await archive().findByName("team-a", odd)).toBe(undefined);
+      for (const match of ["exact", "prefix", "contains"] as const) {
+        expect(await found({ name: { value: odd, match } })).toEqual([]);
+      }
+      expect(await found({ namespace: odd })).toEqual([]);
+      expect(await found({ labels: [{ key, operator: "=", values: [odd] }] })).toEqual([]);
+      expect(await archive().labelKeys(odd, 10)).toEqual([]);
+      expect(await archive().labelValues(odd, key, 10)).toEqual([]);
+      expect(await archive().dayCounts("2026-03-01", "2026-03-01", odd)).toEqual([]);
+      expect((await archive().createdCounts([0, NOON * 2], odd)).phases).toEqual({});
+    });
+
     test("that are too many at once are refused", async () => {
       const rows = Array.from({ length: 201 }, (_, index) => rowOf(String(index)));
       await expect(archive().put(rows)).rejects.toThrow(Problem);
