@@ -5,6 +5,7 @@
 import postgres from "postgres";
 import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { Gate, Silent } from "./gate.ts";
 import { storableText } from "./reference_form.ts";
 
 export interface ConnectionOptions {
@@ -28,8 +29,6 @@ export class Conflict extends Error {
 
 /** How long a connection may take to come about, seconds. */
 const CONNECT_SECONDS = 5;
-/** Most callers that wait for a connection. */
-const MAX_WAITING = 1_000;
 /** How often a transaction begins again. */
 const MAX_TRIES = 40;
 /** Longest pause before it does, about, ms. */
@@ -47,12 +46,12 @@ export class Connections {
   readonly #options: Required<ConnectionOptions>;
   #pool: postgres.Sql | undefined;
   #isClosed = false;
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #gate: Gate;
 
   constructor(options: ConnectionOptions) {
     this.#options = { connections: 8, statementMs: 15_000, ...options };
-    this.#free = this.#options.connections;
+    const ping = () => this.#onPool((pool) => this.#bounded(pool, () => pool.unsafe("select 1")));
+    this.#gate = new Gate(this.#options.connections, ping);
   }
 
   get isClosed(): boolean {
@@ -89,26 +88,20 @@ export class Connections {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const go of this.#waiting.splice(0)) go();
+    this.#gate.open();
     await this.#pool?.end({ timeout: 2 });
   }
 
-  /** Waits for a connection to be free; only as many callers work at a time. */
-  async #turn<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else {
-      if (this.#waiting.length >= MAX_WAITING) throw unavailable("The archive is busy");
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
+  #turn<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
+    return this.#gate.run(() => this.#onPool(work));
+  }
+
+  async #onPool<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw unavailable("The archive is closed");
     try {
-      if (this.#isClosed) throw unavailable("The archive is closed");
       return await work(this.#pool ??= this.#open());
     } catch (error) {
       throw problemOf(error);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
     }
   }
 
@@ -118,7 +111,7 @@ export class Connections {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.#giveUp(pool);
-        reject(unavailable("The archive cannot be used: PostgreSQL does not answer"));
+        reject(away("PostgreSQL does not answer"));
       }, this.#options.statementMs + CONNECT_SECONDS * 1_000);
     });
     try {
@@ -181,6 +174,11 @@ export function tellRefused(error: unknown): never {
   );
 }
 
+function away(why: string, cause?: unknown, Kind: typeof Problem = Silent): Problem {
+  const { code, message } = unavailable(`The archive cannot be used: ${why}`);
+  return new Kind(code, message, { retryAfterSeconds: 1, cause });
+}
+
 /** An error as a caller is told of it. */
 function problemOf(error: unknown): unknown {
   if (error instanceof Problem || isMeeting(error)) return error;
@@ -197,6 +195,5 @@ function problemOf(error: unknown): unknown {
   if (state === "" || (isSqlState && DEFECTS.some((begin) => state.startsWith(begin)))) {
     return error;
   }
-  const { code, message } = unavailable(`The archive cannot be used: ${errorText(error)}`);
-  return new Problem(code, message, { retryAfterSeconds: 1, cause: error });
+  return away(errorText(error), error, isSqlState ? Problem : Silent);
 }
