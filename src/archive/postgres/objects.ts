@@ -101,12 +101,14 @@ export async function loadRows(
   uids: readonly string[],
   { withoutObjects, withoutNodes }: Pick<ArchiveQuery, "withoutObjects" | "withoutNodes">,
 ): Promise<ArchivedWorkflow[]> {
+  // A damaged row may hold something else, from which no member can be taken.
+  const workflow = "case when jsonb_typeof(a.workflow) = 'object' then a.workflow else '{}' end";
   const object = withoutObjects === true
     ? "'' as object, null as packed"
     : withoutNodes === true
     ? `(${
       ["nodes", "storedTemplates", "compressedNodes", "offloadNodeStatusVersion"]
-        .reduce((sql, member) => `(${sql} #- '{status,${member}}')`, "a.workflow")
+        .reduce((sql, member) => `(${sql} #- '{status,${member}}')`, workflow)
     })::text as object,
          null as packed`
     : `case when jsonb_exists(a.workflow -> 'status', 'offloadNodeStatusVersion')

@@ -1,6 +1,6 @@
 /** Workflows that only the archive has, as commands bring them back. */
 import { archivedActorName } from "../../actors/actor_ids.ts";
-import { notFound, Problem, ProblemCode } from "../../base/problem.ts";
+import { isProblem, notFound, Problem, ProblemCode } from "../../base/problem.ts";
 import { loadSteps } from "../../engine/codec.ts";
 import { pastOf, type WorkflowPast } from "../../engine/past.ts";
 import type { WorkflowState } from "../../engine/state.ts";
@@ -158,7 +158,15 @@ async function deleteThere(
   { namespace, name, uid }: ArchivedPlace,
   forGood: boolean,
 ): Promise<void> {
-  const source = await archivedSource(deps, namespace, name, uid);
+  let source: ArchivedSource | undefined;
+  try {
+    source = await archivedSource(deps, namespace, name, uid);
+  } catch (error) {
+    // One that cannot be read leaves nothing that could be found.
+    if (!isProblem(error, ProblemCode.FailedPrecondition)) throw error;
+    await deps.history?.archive.remove([uid]);
+    return;
+  }
   if (source === undefined) throw notFound("not found");
   const place = archivedActorName(name, uid);
   const removed = async () => {

@@ -6,6 +6,7 @@ import {
   type PostgresArchive,
   type PostgresArchiveOptions,
 } from "../../../src/archive/postgres/archive.ts";
+import { Connections } from "../../../src/archive/postgres/connection.ts";
 import { ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
 import {
@@ -136,6 +137,42 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
     expect((await archive.get(again.uid))?.phase).toBe("Error");
     const days = await archive.dayCounts("2026-01-01", "2026-12-31");
     expect(days.reduce((sum, { count }) => sum + count, 0)).toBe(expected.length);
+  });
+
+  test("has rows that hold no object, which hide no others", async () => {
+    await emptyDatabase();
+    await createReferenceTables(database);
+    const rows = rowsOf(10);
+    await writeReferenceRows(database, rows);
+    const [damaged, ...whole] = uidsOf(inOrder(ours(rows)));
+    const archive = open();
+    for (const object of ["null", '"x"', "[]", "5"]) {
+      await database.query(
+        "update argo_archived_workflows set workflow = ?::text::jsonb where uid = ?",
+        [
+          object,
+          damaged ?? "",
+        ],
+      );
+      await archive.fill();
+      for (const withoutNodes of [true, false]) {
+        expect(uidsOf(await walk(archive, { withoutNodes }, 3))).toEqual([damaged, ...whole]);
+      }
+    }
+    await archive.remove([damaged ?? ""]);
+    expect(uidsOf(await walk(archive, {}, 3))).toEqual(whole);
+  });
+
+  test("answers rightly after a statement that failed when it had given some rows", async () => {
+    await emptyDatabase();
+    const connections = new Connections({ url, connections: 1 });
+    const fails = "select (10 / (4 - n))::text as x from generate_series(1, 5) as n";
+    const ones = "select n::text as x from generate_series(1, 2) as n";
+    await expect(connections.query(fails)).rejects.toThrow("division by zero");
+    expect(await connections.query(ones)).toEqual([{ x: "1" }, { x: "2" }]);
+    await expect(connections.query(fails)).rejects.toThrow("division by zero");
+    expect(await connections.transaction((query) => query(ones))).toHaveLength(2);
+    await connections.close();
   });
 
   test("is filled in the background, by one replica, and goes on where it was", async () => {
