@@ -2,7 +2,7 @@
  * The text of a Workflow object in two pieces: what lists show, and what is large (its nodes and the templates it was
  * made from). Nothing is parsed: an object may have 64 MB, and its text can be looked through a little at a time.
  */
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject, setMember } from "../base/json.ts";
 import { parseOrUndefined } from "../base/json_text.ts";
 import type { Steps } from "../base/steps.ts";
 
@@ -70,6 +70,24 @@ export function joinObject(
   return brief.slice(0, at) + comma + members + brief.slice(at);
 }
 
+/** Parses an object, a few members at a time. Undefined when it is none. */
+export function* parseMembers(text: string): Steps<JsonObject | undefined> {
+  const begin = skipBlanks(text, 0);
+  if (text[begin] !== "{") return undefined;
+  const parsed: JsonObject = {};
+  let pause = STEP;
+  for (const { key, value, end } of yield* membersOf(text, begin)) {
+    const member = parseOrUndefined(text.slice(value, end));
+    if (member === undefined) return undefined;
+    setMember(parsed, key, member as Json);
+    if (end > pause) {
+      yield;
+      pause = end + STEP;
+    }
+  }
+  return parsed;
+}
+
 function isLarge(key: string): key is LargeMember {
   return (LARGE as readonly string[]).includes(key);
 }
@@ -89,7 +107,12 @@ function templateOf(text: string, ref: Member | undefined): string {
 function* membersOf(text: string, begin: number): Steps<Member[]> {
   const members: Member[] = [];
   if (text[begin] !== "{") return members;
+  let pause = begin + STEP;
   for (let at = skipBlanks(text, begin + 1); text[at] === '"';) {
+    if (at > pause) {
+      yield;
+      pause = at + STEP;
+    }
     const start = at;
     const keyEnd = endOfString(text, start);
     const value = skipBlanks(text, skipBlanks(text, keyEnd) + 1);

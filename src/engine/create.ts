@@ -2,13 +2,14 @@
 import { inOnePiece } from "../base/flat_text.ts";
 import { cloneJson } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { emptyPending, type WorkflowState } from "./state.ts";
 import type { EngineEnv } from "./engine.ts";
 import { NODES_SETTING } from "./limits.ts";
 import { noSizes } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
-import { buildRuntime } from "./runtime.ts";
+import { buildRuntime, type Runtime, runtimeSteps } from "./runtime.ts";
 import { LIVE } from "./live.ts";
 import {
   blankHeader,
@@ -20,6 +21,8 @@ import {
   SCHEMA,
   type StoredSpecs,
 } from "./records.ts";
+
+type NodeMap = WorkflowState["nodes"];
 
 /**
  * A new workflow in memory, all of which has to be stored. A status is taken over as it is.
@@ -33,10 +36,29 @@ export function createWorkflow(
   isChecked = false,
 ): WorkflowState {
   checkCount(workflow, env);
-  const { metadata, spec, status } = cloneJson(workflow);
+  const own = cloneJson(workflow);
+  const statuses = own.status?.nodes;
+  const nodes: NodeMap = statuses === undefined ? new Map() : runToEnd(importSteps(statuses));
+  return stateOf(own, nodes, buildRuntime(nodes), isChecked);
+}
+
+/**
+ * The same, step by step, for an object that was just read and that nobody else has.
+ * @throws {Error} when it is no workflow
+ */
+export function* recreateSteps(workflow: Workflow): Steps<WorkflowState> {
+  const statuses = workflow.status?.nodes;
+  const nodes: NodeMap = statuses === undefined ? new Map() : yield* importSteps(statuses);
+  return stateOf(workflow, nodes, yield* runtimeSteps(nodes), false);
+}
+
+function stateOf(
+  { metadata, spec, status, apiVersion, kind }: Workflow,
+  nodes: NodeMap,
+  runtime: Runtime,
+  isChecked: boolean,
+): WorkflowState {
   if (metadata.name !== undefined) metadata.name = inOnePiece(metadata.name);
-  const imported = status?.nodes === undefined ? [] : importNodes(status.nodes);
-  const nodes = new Map(imported.map((node) => [node.id, node]));
   const phase = status?.phase ?? "";
   const specs: StoredSpecs = {
     spec,
@@ -46,15 +68,14 @@ export function createWorkflow(
       : { storedWorkflowTemplateSpec: status.storedWorkflowTemplateSpec }),
   };
   const header = blankHeader(metadata, phase, adoptedLife({ phase }, specs));
-  header.apiVersion = workflow.apiVersion;
-  header.kind = workflow.kind;
+  header.apiVersion = apiVersion;
+  header.kind = kind;
   header.sequence = nodes.size;
   Object.assign(header, importStatus(status));
   const pending = emptyPending();
   pending.header = pending.specs = pending.index = true;
   pending.nodes = [...nodes.values()];
   for (const node of pending.nodes) node[LIVE].isChanged = true;
-  const runtime = buildRuntime(nodes);
   runtime.isChecked = isChecked;
   return {
     header,
@@ -111,7 +132,7 @@ interface Imported {
 }
 
 /** Records of nodes that clients have written. Names and edges tell their places in the tree. */
-function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
+function* importSteps(statuses: Record<string, NodeStatus>): Steps<NodeMap> {
   const parents = new Map<string, string[]>();
   for (const [id, { children = [] }] of Object.entries(statuses)) {
     for (const child of children) {
@@ -123,9 +144,12 @@ function importNodes(statuses: Record<string, NodeStatus>): NodeRecord[] {
   const ids = new Map<string | undefined, string>();
   for (const { id, name } of Object.values(statuses)) if (!ids.has(name)) ids.set(name, id);
   const tree: Imported = { statuses, ids };
-  return breadthFirst(statuses).map((id, order) =>
-    importNode(tree, id, order, parents.get(id) ?? [])
-  );
+  const nodes: NodeMap = new Map();
+  for (const id of breadthFirst(statuses)) {
+    nodes.set(id, importNode(tree, id, nodes.size, parents.get(id) ?? []));
+    if (nodes.size % STEP_SIZE === 0) yield;
+  }
+  return nodes;
 }
 
 /** Ids in the order in which the tree grows, then those that are not reached from the root. */

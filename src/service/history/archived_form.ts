@@ -1,13 +1,14 @@
 /** A workflow on its way into the archive and out of it. What its object does not show stands in a member of our own. */
 import { partsByKey } from "../../base/part_text.ts";
+import { parseMembers, splitObject } from "../../archive/object_text.ts";
 import type { ArchivedEntry, ArchivedWorkflow } from "../../archive/port.ts";
 import { archivedActorId, archivedActorName, workflowActorId } from "../../actors/actor_ids.ts";
-import { isJsonObject, type JsonObject } from "../../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { Problem } from "../../base/problem.ts";
-import type { Steps } from "../../base/steps.ts";
+import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { indexEntry, loadSteps, takeChanges } from "../../engine/codec.ts";
-import { createWorkflow } from "../../engine/create.ts";
+import { recreateSteps } from "../../engine/create.ts";
 import { deletionTime } from "../../engine/finish.ts";
 import { pastOf, recallPast, type WorkflowPast } from "../../engine/past.ts";
 import { isCompleted } from "../../engine/records.ts";
@@ -15,9 +16,11 @@ import type { WorkflowState } from "../../engine/state.ts";
 import { viewSteps } from "../../engine/view.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
 import { archivingStatusLabel, type Naming, PERSISTED } from "../../spec/naming.ts";
-import { adoptedWorkflow } from "../../spec/schema/adopted.ts";
+import { adoptedSteps } from "../../spec/schema/adopted.ts";
 import { type IndexEntry, NODE_PART_PREFIX, type StoredActor } from "../../store/port.ts";
 
+/** A longer object is parsed a little at a time, characters. */
+const PARSED_AT_ONCE = 2 ** 18;
 /** The member of an archived object that holds the past of its workflow. */
 const PAST = "sluice";
 
@@ -88,11 +91,11 @@ export function isDeleted(
   return labels?.[archivingStatusLabel(naming)] === PERSISTED;
 }
 
-/** A row as the store would have it. Its parts are empty when its object cannot be read, or was not asked for. */
-export function storedOf(
+/** A row as the store would have it, step by step. Its parts are empty when its object cannot be read, or was not asked for. */
+export function* storedSteps(
   row: ArchivedWorkflow,
   naming: Naming,
-): StoredActor & { index: IndexEntry } {
+): Steps<StoredActor & { index: IndexEntry }> {
   const { namespace, name, uid, labels } = row;
   const known = { namespace, name, uid, labels, phase: row.phase, createdAt: row.createdAt };
   const { startedAt, finishedAt } = row;
@@ -101,7 +104,7 @@ export function storedOf(
     ...(startedAt !== undefined && { startedAt }),
     finishedAt,
   };
-  const restored = restoredOf(row.object);
+  const restored = yield* restoreSteps(row.object);
   const common = { version: restored?.version ?? "0", parts: restored?.parts ?? {} };
   if (!isDeleted(labels, naming)) {
     return { ...common, id: workflowActorId(namespace, name), index };
@@ -124,9 +127,11 @@ export function withinBounds(stored: StoredActor, maxNodes: number): StoredActor
 }
 
 /** An archived object as a command brings it back: without what the archive added. Undefined when it is none. */
-function objectOf(text: string): { workflow: Workflow; past: WorkflowPast } | undefined {
+function* objectSteps(
+  text: string,
+): Steps<{ workflow: Workflow; past: WorkflowPast } | undefined> {
   if (text === "") return undefined;
-  const value = parseOrUndefined(text);
+  const value = text.length > PARSED_AT_ONCE ? yield* parseSteps(text) : parseOrUndefined(text);
   if (!isJsonObject(value) || !isJsonObject(value["metadata"]) || !isJsonObject(value["spec"])) {
     return undefined;
   }
@@ -134,41 +139,58 @@ function objectOf(text: string): { workflow: Workflow; past: WorkflowPast } | un
   const isKnown = isJsonObject(past) && typeof past["retries"] === "number";
   return isKnown
     ? { workflow: workflow as unknown as Workflow, past: past as unknown as WorkflowPast }
-    : { workflow: foreign(workflow), past: { retries: 0 } };
+    : { workflow: yield* foreignSteps(workflow), past: { retries: 0 } };
+}
+
+/** Parses a large object: its nodes one by one. Undefined when it is none. */
+function* parseSteps(text: string): Steps<JsonObject | undefined> {
+  const { brief, large: { nodes, ...others } } = yield* splitObject(text);
+  const object = parseOrUndefined(brief);
+  const status = isJsonObject(object) ? object["status"] : undefined;
+  if (!isJsonObject(object) || !isJsonObject(status)) return undefined;
+  for (const [key, member] of Object.entries(others)) {
+    status[key] = parseOrUndefined(member) as Json ?? null;
+  }
+  if (nodes !== undefined) status["nodes"] = (yield* parseMembers(nodes)) ?? null;
+  return object;
 }
 
 /** An object that another system has written, maybe long ago. */
-function foreign(object: JsonObject): Workflow {
+function* foreignSteps(object: JsonObject): Steps<Workflow> {
   try {
-    return adoptedWorkflow(object);
+    return yield* adoptedSteps(object);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     return object as unknown as Workflow;
   }
 }
 
-function restoredOf(
+function* restoreSteps(
   text: string,
-): { version: string; parts: Record<string, string> } | undefined {
-  const object = objectOf(text);
+): Steps<{ version: string; parts: Record<string, string> } | undefined> {
+  const object = yield* objectSteps(text);
   if (object === undefined) return undefined;
   const { workflow, past } = object;
   const { resourceVersion: version = "0", ...metadata } = workflow.metadata;
   try {
-    const state = createWorkflow({ ...workflow, metadata }, ENV);
+    const state = yield* recreateSteps({ ...workflow, metadata });
     recallPast(state, past);
-    return { version, parts: partsByKey(takeChanges(state).put) };
+    return { version, parts: yield* partSteps(state) };
   } catch {
     // Another system may have written it.
     return undefined;
   }
 }
 
-/** Nothing of it is asked for by what only takes over what an object says. */
-const ENV = {
-  now: 0,
-  randomSuffix: () => "",
-  findManifest: () => undefined,
-  labelPrefix: "",
-  apiGroup: "",
-};
+/** The parts of a state that was just made, all of which have to be stored. */
+function* partSteps(state: WorkflowState): Steps<Record<string, string>> {
+  const { nodes } = state.pending;
+  const parts: Record<string, string> = {};
+  let done = 0;
+  do {
+    state.pending.nodes = nodes.slice(done, done += STEP_SIZE);
+    Object.assign(parts, partsByKey(takeChanges(state).put));
+    if (done < nodes.length) yield;
+  } while (done < nodes.length);
+  return parts;
+}

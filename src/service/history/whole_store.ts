@@ -32,7 +32,7 @@ import type {
   Store,
   StoredActor,
 } from "../../store/port.ts";
-import { isDeleted, storedOf, withinBounds } from "./archived_form.ts";
+import { isDeleted, storedSteps, withinBounds } from "./archived_form.ts";
 import {
   isPast,
   mergedPage,
@@ -119,7 +119,7 @@ async function findArchived(
   if (row === undefined || (!isArchivedActor(id) && isDeleted(row.labels, naming))) {
     return undefined;
   }
-  const { index: _index, ...stored } = storedOf(row, naming);
+  const { index: _index, ...stored } = await new Turns().run(storedSteps(row, naming));
   return bounds === undefined ? stored : withinBounds(stored, bounds.maxNodes);
 }
 
@@ -189,7 +189,7 @@ class OneList {
       const shown = await Promise.all(rows.map((row) => this.#shown(row, query, known)));
       for (const [index, row] of rows.entries()) {
         const item = shown[index] === "archived"
-          ? storedOf(row, this.#options.naming)
+          ? await turns.run(storedSteps(row, this.#options.naming))
           : shown[index] as Item | undefined;
         if (item !== undefined) items.push(placed(item, positionOf(row)));
         size += row.object.length;

@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type JsonObject, setMember } from "../../base/json.ts";
 import { invalid } from "../../base/problem.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Workflow, WorkflowStatus } from "../manifest.ts";
 import { decode, DecodeError } from "./decode.ts";
 import { WORKFLOW_SCHEMA, WORKFLOW_SPEC } from "./kinds.ts";
@@ -86,12 +87,12 @@ const WORKFLOW_STATUS: StructSchema = struct("WorkflowStatus", () => ({
   taskResultsCompletionStatus: map(boolean),
 }));
 
-/** The object of a workflow that another program has written. @throws {Problem} for a value that cannot be decoded */
-export function adoptedWorkflow(object: JsonObject): Workflow {
+/** The object of a workflow that another program has written, step by step. @throws {Problem} for a value that cannot be decoded */
+export function* adoptedSteps(object: JsonObject): Steps<Workflow> {
   const { status, ...rest } = object;
   const workflow = adopted(rest, WORKFLOW_SCHEMA, []) as unknown as Workflow;
   if (!isJsonObject(status)) return workflow;
-  return { ...workflow, status: adoptedStatus(status as unknown as WorkflowStatus) };
+  return { ...workflow, status: yield* statusSteps(status as unknown as WorkflowStatus) };
 }
 
 /**
@@ -100,11 +101,17 @@ export function adoptedWorkflow(object: JsonObject): Workflow {
  * @throws {DecodeError} for a value that the reference cannot decode; {Problem} that names the node, if it is in one
  */
 export function adoptedStatus(given: WorkflowStatus): WorkflowStatus {
+  return runToEnd(statusSteps(given));
+}
+
+function* statusSteps(given: WorkflowStatus): Steps<WorkflowStatus> {
   const { nodes, ...status } = adopted(given, WORKFLOW_STATUS, ["status"]);
   if (!isJsonObject(nodes)) return status as unknown as WorkflowStatus;
   const decoded: JsonObject = {};
+  let done = 0;
   for (const [id, node] of Object.entries(nodes)) {
     if (node !== null) setMember(decoded, id, adoptedNode(id, node));
+    if (++done % STEP_SIZE === 0) yield;
   }
   return { ...status, nodes: decoded } as unknown as WorkflowStatus;
 }
