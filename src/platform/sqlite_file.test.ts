@@ -1,6 +1,7 @@
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ProblemCode } from "../base/problem.ts";
 import { inPortions, SqliteFile } from "./sqlite_file.ts";
@@ -39,6 +40,19 @@ test("rows come in portions, each once, also where the last portion is full", ()
     Array.from({ length: 2_000 }, (_, id) => id),
   );
   file.close();
+});
+
+test("the database of another program is refused, and stays as it is", () => {
+  const other = new DatabaseSync(join(folder, CONTENT.file));
+  other.exec("CREATE TABLE line (customer TEXT)");
+  expect(() => new SqliteFile({ folder }, CONTENT)).toThrow(
+    expect.objectContaining({
+      code: ProblemCode.FailedPrecondition,
+      message: expect.stringContaining("some.db in"),
+    }),
+  );
+  expect(other.prepare("SELECT name FROM sqlite_schema").all()).toEqual([{ name: "line" }]);
+  other.close();
 });
 
 test("a page that can't be read is trouble with the disk, also in the middle of a walk", async () => {

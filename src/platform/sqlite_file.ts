@@ -204,8 +204,15 @@ function openingFault(error: unknown, file: string): string {
 function migrate(
   database: DatabaseSync,
   folder: string,
-  { what, migrations }: SqliteContent,
+  { file, what, migrations }: SqliteContent,
 ): void {
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  if (tables.length > 0 && !tables.some(({ name }) => name === "migration")) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      `${file} in ${folder} is the database of another program: use another folder`,
+    );
+  }
   database.exec(
     "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
   );
