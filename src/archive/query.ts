@@ -7,6 +7,7 @@ import type {
   ArchivePosition,
   ArchiveQuery,
   DayCount,
+  ExpiryPosition,
   RetentionRule,
 } from "./port.ts";
 
@@ -28,6 +29,11 @@ export function placeOf({ namespace, name }: Pick<ArchivedEntry, "namespace" | "
 /** Where a row stands in lists. */
 export function positionOf(entry: ArchivedEntry): ArchivePosition {
   return { createdAt: entry.createdAt, place: placeOf(entry), uid: entry.uid };
+}
+
+/** Where a row stands among those that expire. */
+export function expiryOf({ finishedAt, uid }: ArchivedEntry): ExpiryPosition {
+  return { finishedAt, uid };
 }
 
 /** Negative when `a` comes before `b` in a list. */

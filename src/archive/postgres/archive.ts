@@ -21,6 +21,7 @@ import {
   checkCount,
   checkQuery,
   comparePositions,
+  expiryOf,
   matchesEntry,
   MAX_LIMIT,
   MAX_PUT,
@@ -144,11 +145,12 @@ class Adapter implements PostgresArchive {
   async get(uid: string): Promise<ArchivedWorkflow | undefined> {
     if (storableText(uid) !== uid) return undefined;
     const { scope, fill } = await this.#prepared();
-    const [known] = await loadRows(this.#connections.query, scope, this.#owner, [uid], {});
+    const load = () => loadRows(this.#connections.query, scope, this.#owner, [uid], {});
+    const { rows: [known] } = await load();
     if (known !== undefined) return known;
     // Perhaps the reference has just written it.
     await fill.bring([uid]);
-    return (await loadRows(this.#connections.query, scope, this.#owner, [uid], {}))[0];
+    return (await load()).rows[0];
   }
 
   async findByName(namespace: string, name: string): Promise<ArchivedWorkflow | undefined> {
@@ -174,8 +176,9 @@ class Adapter implements PostgresArchive {
         const isFull = items.length === query.limit || size >= (query.maxSize ?? Infinity);
         if (last !== undefined && isFull) return { items, next: positionOf(last) };
         const some = slice.found.slice(first, first + Math.min(step, query.limit - items.length));
-        first += some.length;
-        for (const item of await this.#current(scope, some, query)) {
+        const { count, current } = await this.#current(scope, some, query);
+        first += count;
+        for (const item of current) {
           if (items.length > 0 && size >= (query.maxSize ?? Infinity)) {
             return { items, next: positionOf(items.at(-1) ?? item) };
           }
@@ -191,13 +194,13 @@ class Adapter implements PostgresArchive {
     return { items };
   }
 
-  /** Rows at these positions as they are now; those that are gone or no longer selected are left out. */
+  /** Rows at the first `count` of these positions as they are now; without those that are gone or no longer selected. */
   async #current(
     scope: number,
     positions: readonly ArchivePosition[],
     query: ArchiveQuery,
-  ): Promise<ArchivedWorkflow[]> {
-    const rows = await loadRows(
+  ): Promise<{ count: number; current: ArchivedWorkflow[] }> {
+    const { rows, left } = await loadRows(
       this.#connections.query,
       scope,
       this.#owner,
@@ -205,11 +208,14 @@ class Adapter implements PostgresArchive {
       query,
     );
     const known = new Map(rows.map((row) => [row.uid, row]));
-    return positions.flatMap((position) => {
+    const end = positions.findIndex(({ uid }) => left.has(uid));
+    const looked = end < 0 ? positions : positions.slice(0, end);
+    const current = looked.flatMap((position) => {
       const row = known.get(position.uid);
       if (row === undefined || comparePositions(positionOf(row), position) !== 0) return [];
       return matchesEntry(row, query) ? [row] : [];
     });
+    return { count: looked.length, current };
   }
 
   async editions(uids: readonly string[]): Promise<Map<string, number>> {
@@ -389,8 +395,4 @@ class Adapter implements PostgresArchive {
     }
     return await fill.rounds() === 0 ? FILLING_MS : LOOKING_MS;
   }
-}
-
-function expiryOf({ finishedAt, uid }: ArchivedEntry): ExpiryPosition {
-  return { finishedAt, uid };
 }

@@ -16,6 +16,11 @@ export const OWN = "instanceid || '' = $2::text";
 /** Most characters of objects that one statement writes; a single object may have more. */
 const MAX_WRITE_SIZE = 2 ** 21;
 
+/** Bytes of objects as they are stored, compressed, after which a statement reads no more of them. */
+const MAX_READ_SIZE = 2 ** 18;
+
+const UIDS = "select jsonb_array_elements_text($4::text::jsonb)";
+
 /** What the reference writes for a time that is not there. */
 const NO_TIME = "0001-01-01 00:00:00";
 
@@ -93,14 +98,24 @@ async function putLabels(
   );
 }
 
-/** Rows with their objects; those that the reference has deleted are not there. */
+/** Rows that were asked for. */
+export interface LoadedRows {
+  rows: ArchivedWorkflow[];
+  /** Uids of those that were left for the next call, because the objects before them are large. */
+  left: ReadonlySet<string>;
+}
+
+/**
+ * Rows with their objects; those that the reference has deleted are not there. Of whole objects as many are read as are small
+ * together, in the order of the uids, and at least one.
+ */
 export async function loadRows(
   query: Query,
   scope: number,
   owner: Owner,
   uids: readonly string[],
   { withoutObjects, withoutNodes }: Pick<ArchiveQuery, "withoutObjects" | "withoutNodes">,
-): Promise<ArchivedWorkflow[]> {
+): Promise<LoadedRows> {
   // A damaged row may hold something else, from which no member can be taken.
   const workflow = "case when jsonb_typeof(a.workflow) = 'object' then a.workflow else '{}' end";
   const object = withoutObjects === true
@@ -111,22 +126,33 @@ export async function loadRows(
         .reduce((sql, member) => `(${sql} #- '{status,${member}}')`, workflow)
     })::text as object,
          null as packed`
-    : `case when jsonb_exists(a.workflow -> 'status', 'offloadNodeStatusVersion')
+    : `case when a.before >= ${MAX_READ_SIZE} then null
+           when jsonb_exists(a.workflow -> 'status', 'offloadNodeStatusVersion')
            then a.workflow #- '{status,offloadNodeStatusVersion}' else a.workflow end::text as object,
-         a.workflow #>> '{status,compressedNodes}' as packed`;
+         case when a.before < ${MAX_READ_SIZE} then a.workflow #>> '{status,compressedNodes}' end as packed`;
   const rows = await query(
-    `select ${ENTRY_COLUMNS}, ${object} from sluice_archive_entry e
-       join argo_archived_workflows a on a.clustername = $1::text and a.uid = e.uid and a.${OWN}
-       where e.scope = $3::int and e.uid = any(array(select jsonb_array_elements_text($4::text::jsonb)))`,
+    `select ${ENTRY_COLUMNS}, ${object} from sluice_archive_entry e join (
+         select uid, workflow, sum(size) over (order by place) - size as before from (
+           select uid, workflow, pg_column_size(workflow) as size,
+             array_position(array(${UIDS}), uid::text) as place
+           from argo_archived_workflows where clustername = $1::text and ${OWN} and uid = any(array(${UIDS}))
+         ) sized
+       ) a on a.uid = e.uid
+       where e.scope = $3::int and e.uid = any(array(${UIDS}))`,
     [...owner, String(scope), JSON.stringify(uids)],
   );
   const loaded: ArchivedWorkflow[] = [];
+  const left = new Set<string>();
   for (const row of rows) {
+    if (row["object"] === null) {
+      left.add(row["uid"] ?? "");
+      continue;
+    }
     loaded.push({
       ...entryOf(row),
       edition: Number(row["edition"]),
       object: await fromReference(row["object"] ?? "", row["packed"] ?? null),
     });
   }
-  return loaded;
+  return { rows: loaded, left };
 }

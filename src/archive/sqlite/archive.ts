@@ -26,6 +26,7 @@ import {
   checkCount,
   checkQuery,
   comparePositions,
+  expiryOf,
   isExpired,
   matchesEntry,
   MAX_LIMIT,
@@ -371,8 +372,4 @@ class SqliteArchive implements Archive {
     this.#writes = done.catch(() => {});
     return done;
   }
-}
-
-function expiryOf({ finishedAt, uid }: ArchivedEntry): ExpiryPosition {
-  return { finishedAt, uid };
 }

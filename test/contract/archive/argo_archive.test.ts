@@ -1,4 +1,5 @@
 /** One archive for two systems: rows of the reference are read, ours are as it writes them; trouble with the database. */
+import { randomBytes } from "node:crypto";
 import process from "node:process";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -7,6 +8,7 @@ import {
   type PostgresArchiveOptions,
 } from "../../../src/archive/postgres/archive.ts";
 import { Connections } from "../../../src/archive/postgres/connection.ts";
+import { loadRows } from "../../../src/archive/postgres/objects.ts";
 import { ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
 import {
@@ -161,6 +163,31 @@ describe.skipIf(missing !== undefined)(`a shared archive${missing ? ` (${missing
     }
     await archive.remove([damaged ?? ""]);
     expect(uidsOf(await walk(archive, {}, 3))).toEqual(whole);
+  });
+
+  test("reads few large objects at a time, and all of them in the end", async () => {
+    await emptyDatabase();
+    const archive = open();
+    const rows = ["1", "2", "3", "4", "5"].map((uid, at) => {
+      // It must not become small by its compression.
+      const text = randomBytes(at === 2 ? 10 : 150_000).toString("base64");
+      return rowOf(uid, { object: JSON.stringify({ metadata: {}, spec: { text } }) });
+    });
+    await archive.put(rows);
+    const connections = new Connections({ url });
+    const owner = ["default", ""] as const;
+    const ordered = uidsOf(rows).reverse();
+    const { rows: read, left } = await loadRows(connections.query, 1, owner, ordered, {});
+    await connections.close();
+    expect(uidsOf(read).sort()).toEqual(["4", "5"]);
+    expect([...left].sort()).toEqual(["1", "2", "3"]);
+    for (const limit of [1, 2, 5]) {
+      const all = await walk(archive, { maxSize: 2 ** 24 }, limit);
+      expect(uidsOf(all)).toEqual(ordered);
+      expect(all.map(({ object }) => JSON.parse(object))).toEqual(
+        rows.map(({ object }) => JSON.parse(object)).reverse(),
+      );
+    }
   });
 
   test("answers rightly after a statement that failed when it had given some rows", async () => {
