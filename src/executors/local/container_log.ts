@@ -1,5 +1,5 @@
 /** Logs of containers: lines with their times as the program prints them, and the copy that is kept of an ended run. */
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +8,40 @@ import { lastOf } from "../../base/last_of.ts";
 import { LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine } from "../port.ts";
 import { exists } from "./scratch.ts";
+
+/** Bytes that a line of the kept log may have: more than a piece of a long line, whose invalid bytes take three times the room. */
+const MAX_KEPT_LINE_BYTES = 4 * 1024 * 1024;
+
+/** Lines with their times, from the bytes that the program prints. */
+export class TimedLines {
+  readonly #splitter = new LineSplitter();
+  /** The time of a line that is so long that it goes on in the next; only its beginning has it. */
+  #goesOnAt: number | undefined;
+
+  *linesOf(chunk: Uint8Array): Generator<LogLine> {
+    for (const text of this.#splitter.linesOf(chunk)) yield* this.#read(text);
+  }
+
+  /** The last line, if it has no end. */
+  *rest(): Generator<LogLine> {
+    const text = this.#splitter.takeRest();
+    if (text !== undefined) yield* this.#read(text);
+  }
+
+  *#read(text: string): Generator<LogLine> {
+    const at = this.#goesOnAt;
+    const line = at === undefined ? parseLogLine(text) : { at, text };
+    this.#goesOnAt = this.#splitter.goesOn ? line?.at : undefined;
+    if (line !== undefined) yield line;
+  }
+}
+
+/** The lines with times in a file, a few at a time. */
+export async function* timedLinesOf(path: string): AsyncGenerator<LogLine> {
+  const lines = new TimedLines();
+  for await (const chunk of createReadStream(path)) yield* lines.linesOf(chunk as Buffer);
+  yield* lines.rest();
+}
 
 /** Reads `<RFC 3339 time> <text>`; other lines are messages of the program and give undefined. */
 export function parseLogLine(line: string): LogLine | undefined {
@@ -51,9 +85,9 @@ async function* mergedLines(
   }
 }
 
-/** The lines of a file, a few at a time. */
-export async function* linesOfFile(path: string): AsyncGenerator<string> {
-  const splitter = new LineSplitter();
+/** The lines of the kept log, a few at a time. */
+async function* keptLines(path: string): AsyncGenerator<string> {
+  const splitter = new LineSplitter(MAX_KEPT_LINE_BYTES);
   for await (const chunk of createReadStream(path)) yield* splitter.linesOf(chunk as Buffer);
   const rest = splitter.takeRest();
   if (rest !== undefined) yield rest;
@@ -61,7 +95,7 @@ export async function* linesOfFile(path: string): AsyncGenerator<string> {
 
 /** Lines of the kept log, by their times. */
 export async function* readKeptLog(dir: string): AsyncGenerator<LogLine> {
-  for await (const line of linesOfFile(join(dir, "log"))) {
+  for await (const line of keptLines(join(dir, "log"))) {
     const blank = line.indexOf(" ");
     yield { at: Number(line.slice(0, blank)), text: line.slice(blank + 1) };
   }
@@ -79,7 +113,7 @@ export class ToldLog {
   /** There is nothing more to tell. */
   isComplete = false;
   #lastAt: number | undefined;
-  /** Lines of the last millisecond, and how often each. */
+  /** Lines of the last millisecond by their keys, and how often each. */
   #last = new Map<string, number>();
 
   /** Notes a line that the reader got. */
@@ -87,7 +121,8 @@ export class ToldLog {
     if (at < (this.#lastAt ?? at)) return;
     if (at !== this.#lastAt) this.#last.clear();
     this.#lastAt = at;
-    this.#last.set(text, (this.#last.get(text) ?? 0) + 1);
+    const key = keyOf(text);
+    this.#last.set(key, (this.#last.get(key) ?? 0) + 1);
   }
 
   /**
@@ -110,7 +145,16 @@ export class ToldLog {
 /** @param told how often each line of the last millisecond was told; counted down */
 function isAfter({ at, text }: LogLine, from: number, told: Map<string, number>): boolean {
   if (at !== from) return at > from;
-  const count = told.get(text) ?? 0;
-  told.set(text, count - 1);
+  const key = keyOf(text);
+  const count = told.get(key) ?? 0;
+  told.set(key, count - 1);
   return count <= 0;
+}
+
+/** Longer texts are remembered by their digest: all pieces of a very long line have one time. */
+const MAX_KEY_LENGTH = 1_000;
+
+function keyOf(text: string): string {
+  if (text.length <= MAX_KEY_LENGTH) return text;
+  return createHash("sha256").update(text).digest("base64");
 }

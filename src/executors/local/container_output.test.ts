@@ -87,3 +87,27 @@ test("a reader who has gone before the program is asked does not keep it running
   const lines = outputOf("exec sleep 60").logs(folder(), query, () => Promise.resolve(false));
   expect(await all(lines)).toEqual([]);
 });
+
+test("a very long line comes in pieces, is kept whole, and is told once", async () => {
+  await writeFile(join(dir, "started"), "");
+  const letters = 20_000_000;
+  const output = outputOf(
+    `echo ${TIME}1Z a; printf '${TIME}2Z '; head -c ${letters} /dev/zero | tr '\\0' x; echo; echo ${TIME}3Z b`,
+  );
+  const lengths = async () => (await all(linesOf(output))).map(({ text }) => text.length);
+  const streamed = await lengths();
+  expect(Math.max(...streamed)).toBeLessThanOrEqual(1024 * 1024);
+  expect(streamed.reduce((sum, length) => sum + length)).toBe(letters + 2);
+  await output.keep(dir, "c");
+  expect(await lengths()).toEqual(streamed);
+  const times = (await all(linesOf(output))).map(({ at }) => at);
+  expect(new Set(times).size).toBe(3);
+});
+
+test("a line with carriage returns is one line, while it runs and afterwards", async () => {
+  await writeFile(join(dir, "started"), "");
+  const output = outputOf(`printf '${TIME}1Z 10%%\\r20%%\\n'`);
+  expect((await all(linesOf(output))).map(({ text }) => text)).toEqual(["10%\r20%"]);
+  await output.keep(dir, "c");
+  expect((await all(linesOf(output))).map(({ text }) => text)).toEqual(["10%\r20%"]);
+});

@@ -3,15 +3,14 @@ import type { ChildProcess } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { createInterface, type Interface } from "node:readline";
-import { Readable } from "node:stream";
+import { finished, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../platform/clock.ts";
 import {
   hasKeptLog,
-  linesOfFile,
-  parseLogLine,
   readKeptLog,
+  TimedLines,
+  timedLinesOf,
   ToldLog,
   writeKeptLog,
 } from "./container_log.ts";
@@ -23,8 +22,9 @@ import type { TaskFolder } from "./scratch.ts";
 /** How long a followed log waits for the next run of a container, ms. */
 const FOLLOW_MS = 300;
 
-/** Lines that wait for a reader, at most, apart from those that come with the last of them. */
+/** Lines that wait for a reader, and their characters, at most, apart from those that come with the last of them. */
 const MAX_QUEUE = 1_000;
+const MAX_QUEUE_TEXT = 1024 * 1024;
 
 /** Name of the container of a run in this folder. */
 export function containerName(folder: TaskFolder, dir: string): string {
@@ -63,7 +63,7 @@ export class ContainerOutput {
     const [out, err] = [join(dir, "log.stdout"), join(dir, "log.stderr")] as const;
     try {
       if (await this.#save(["logs", "--timestamps", name], out, err) !== 0) return;
-      await writeKeptLog(dir, timedLines(out), timedLines(err));
+      await writeKeptLog(dir, timedLinesOf(out), timedLinesOf(err));
     } finally {
       await Promise.all([out, err].map((path) => rm(path, { force: true })));
     }
@@ -141,29 +141,38 @@ export class ContainerOutput {
     signal?.addEventListener("abort", stop);
     if (signal?.aborted) stop();
     const queue: LogLine[] = [];
+    let waiting = 0;
     let wake = Promise.withResolvers<void>();
-    const readers = new Set<Interface>();
+    const open = new Set<Readable>();
+    const add = (lines: Iterable<LogLine>) => {
+      for (const line of lines) {
+        queue.push(line);
+        waiting += line.text.length;
+      }
+      // Whoever is too slow is waited for.
+      if (queue.length >= MAX_QUEUE || waiting >= MAX_QUEUE_TEXT) {
+        for (const stream of open) stream.pause();
+      }
+      wake.resolve();
+    };
     for (const stream of [child.stdout, child.stderr]) {
       if (stream === null) continue;
-      const lines = createInterface({ input: stream as Readable });
-      readers.add(lines);
-      lines.on("line", (line) => {
-        const parsed = parseLogLine(line);
-        if (parsed !== undefined) queue.push(parsed);
-        // Whoever is too slow is waited for.
-        if (queue.length >= MAX_QUEUE) { for (const reader of readers) reader.pause(); }
-        wake.resolve();
-      });
-      lines.once("close", () => {
-        readers.delete(lines);
-        wake.resolve();
+      open.add(stream);
+      const lines = new TimedLines();
+      stream.on("data", (chunk: Buffer) => add(lines.linesOf(chunk)));
+      finished(stream, { writable: false }, () => {
+        open.delete(stream);
+        add(lines.rest());
       });
     }
     try {
       for (;;) {
-        for (let line = queue.shift(); line !== undefined; line = queue.shift()) yield line;
-        if (readers.size === 0) return await exited;
-        for (const reader of readers) reader.resume();
+        for (let line = queue.shift(); line !== undefined; line = queue.shift()) {
+          waiting -= line.text.length;
+          yield line;
+        }
+        if (open.size === 0) return await exited;
+        for (const stream of open) stream.resume();
         await wake.promise;
         wake = Promise.withResolvers();
       }
@@ -171,14 +180,6 @@ export class ContainerOutput {
       signal?.removeEventListener("abort", stop);
       child.kill();
     }
-  }
-}
-
-/** The lines with times in a file. */
-async function* timedLines(path: string): AsyncGenerator<LogLine> {
-  for await (const text of linesOfFile(path)) {
-    const line = parseLogLine(text);
-    if (line !== undefined) yield line;
   }
 }
 
