@@ -9,11 +9,10 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { configure, Reader, ZipReader } from "@zip.js/zip.js";
-import { createTarDecoder } from "modern-tar";
 import { invalid } from "../base/problem.ts";
 import { namesOf } from "../platform/files/place.ts";
 import type { Budget } from "./budget.ts";
-import { webStream } from "../platform/web_stream.ts";
+import { readTar } from "./tar_reader.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 /** Longest text of a link that Linux takes. */
@@ -30,6 +29,8 @@ const FILE_BITS = 0o100000;
 export interface UnpackOptions {
   /** "as they are" lets links leave the archive, for what is only packed again. @default they are refused */
   links?: "as they are";
+  /** Checks the budget after what was counted without any byte of the archive. */
+  check?: () => void;
 }
 
 /** Unpacks a tar as it comes. Entries that are no file, folder or link are left out. */
@@ -37,20 +38,21 @@ export async function unpackTar(
   content: AsyncIterable<Uint8Array>,
   folder: string,
   budget: Budget,
-  { links }: UnpackOptions = {},
+  { links, check }: UnpackOptions = {},
 ): Promise<void> {
   const tree = new UnpackedTree(folder, budget);
   for await (
-    const { header, body } of webStream(budget.count(content)).pipeThrough(createTarDecoder())
+    const { type, name, target, mode, mtime, size, holes, body } of readTar(budget.count(content))
   ) {
-    const { name, type = "file", mode, mtime, linkname = "" } = header;
-    budget.expect(header.size);
-    if (type === "directory") await tree.folder(name, mode);
-    else if (type === "symlink") tree.link(name, linkname);
-    else if (type === "link") tree.hardLink(name, linkname);
+    budget.expect(type === "file" ? size : 0);
+    if (holes > 0) {
+      budget.take(holes);
+      check?.();
+    }
+    if (type === "folder") await tree.folder(name, mode);
+    else if (type === "link") tree.link(name, target);
+    else if (type === "hard link") tree.hardLink(name, target);
     else if (type === "file") await tree.file(name, mode, mtime, body);
-    // The body must be read to come to the next entry.
-    if (type !== "file") { for await (const _ of body); }
   }
   await tree.finish(links === undefined);
 }
@@ -62,7 +64,8 @@ export async function unpackTarGz(file: string, folder: string, budget: Budget):
   // The reader of the second stream gets the error.
   pipeline(source, gunzip).catch(() => {});
   try {
-    await unpackTar(checked(gunzip, () => budget.checkRatio(source.bytesRead)), folder, budget);
+    const check = () => budget.checkRatio(source.bytesRead);
+    await unpackTar(checked(gunzip, check), folder, budget, { check });
   } finally {
     gunzip.destroy();
     source.destroy();
@@ -161,8 +164,9 @@ class UnpackedTree {
   readonly #budget: Budget;
   readonly #folders = new Set<string>([""]);
   readonly #tops = new Set<string>();
-  readonly #links: WantedLink[] = [];
-  readonly #hardLinks: WantedLink[] = [];
+  /** By their paths: the later of two links counts. */
+  readonly #links = new Map<string, WantedLink>();
+  readonly #hardLinks = new Map<string, WantedLink>();
 
   constructor(root: string, budget: Budget) {
     this.#root = root;
@@ -223,16 +227,23 @@ class UnpackedTree {
   }
 
   link(name: string, target: string): void {
-    this.#links.push({ names: this.#enter(name), target });
+    const names = this.#enter(name);
+    this.#links.set(names.join("/"), { names, target });
   }
 
   hardLink(name: string, target: string): void {
-    this.#hardLinks.push({ names: this.#enter(name), target });
+    const names = this.#enter(name);
+    this.#hardLinks.set(names.join("/"), { names, target });
   }
 
   /** Makes the links. */
   async finish(onlyInside: boolean): Promise<void> {
-    for (const { names, target } of this.#hardLinks) {
+    for (const [path, { names, target }] of this.#hardLinks) {
+      const same = this.#links.get(namesOf(target).join("/"));
+      if (same !== undefined) {
+        this.#links.set(path, { names, target: same.target });
+        continue;
+      }
       const from = this.#at(namesOf(target));
       if (!await lstat(from).then((found) => found.isFile(), () => false)) {
         throw invalid(
@@ -243,7 +254,7 @@ class UnpackedTree {
     }
     // An archive with one entry at the top becomes that entry.
     const base = this.#tops.size === 1 ? 1 : 0;
-    for (const { names, target } of this.#links) {
+    for (const { names, target } of this.#links.values()) {
       if (onlyInside && !staysInside(target, names.length - 1 - base)) {
         throw invalid(
           `Archive entry "${names.join("/")}" is a link that leaves the archive: "${target}"`,

@@ -9,6 +9,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  readlink,
   realpath,
   rm,
   stat,
@@ -226,6 +227,20 @@ describe("what is unpacked stays in its folder", () => {
     expect((await stat(join(dir, "in/got/h"))).nlink).toBe(2);
   });
 
+  test("a hard link to a link is one, and the later of two links counts", async () => {
+    const made = await packTar([
+      { header: { name: "d/f", size: 4 }, body: "text" },
+      { header: { name: "d/l", type: "symlink", linkname: "none", size: 0 } },
+      { header: { name: "d/l", type: "symlink", linkname: "f", size: 0 } },
+      { header: { name: "d/h", type: "link", linkname: "d/l", size: 0 } },
+    ]);
+    await fetchPacked(gzipSync(made), {});
+    await expectContained();
+    for (const name of ["l", "h"]) {
+      expect(await readlink(join(dir, "in/got", name))).toBe("f");
+    }
+  });
+
   test("what was there before is replaced, a link itself rather than what it leads to", async () => {
     await symlink(join(dir, "outside"), join(dir, "in/got"));
     await fetchPacked(gzipSync(await tar(["d/f", "d/g"])), { mode: 0o777, recurseMode: true });
@@ -274,6 +289,18 @@ describe("what is unpacked is bounded", () => {
 
   test("a tar that is more than 200 times as large as it was packed", async () => {
     await expect(fetchPacked(await bomb(96 * MIB), {})).rejects.toThrow("more than 200 times");
+    await expectContained();
+  });
+
+  test("a sparse file whose holes are more than 200 times what was packed", async () => {
+    await mkdir(join(dir, "sparse"));
+    await writeFile(join(dir, "sparse/holes"), "");
+    await truncate(join(dir, "sparse/holes"), 96 * MIB);
+    const args = ["-C", dir, "--sparse", "-czf", "-", "sparse"];
+    const { stdout } = spawnSync("tar", args, { maxBuffer: MIB });
+    await rm(join(dir, "sparse"), { recursive: true });
+    await expect(fetchPacked(stdout, {})).rejects.toThrow("more than 200 times");
+    await expect(fetchPacked(stdout, {}, MIB)).rejects.toThrow("more than 1048576 bytes");
     await expectContained();
   });
 

@@ -76,6 +76,11 @@ const entry: fc.Arbitrary<Entry> = fc.record({
   target: fc.oneof(
     fc.constantFrom(...TARGETS),
     fc.constantFrom("22 path=../../canary/x\n", "99999999999 path=a\n", "6 size\n", "13 size=-1\n"),
+    fc.constantFrom(
+      "22 GNU.sparse.major=1\n31 GNU.sparse.realsize=9999999\n",
+      "24 GNU.sparse.size=5000\n29 GNU.sparse.map=0,1,4999,1\n",
+      "28 GNU.sparse.size=70000000\n23 GNU.sparse.offset=4\n25 GNU.sparse.numbytes=2\n",
+    ),
   ),
   content: fc.constantFrom("", "x", "hello\n", "\u0000", "0".repeat(512)),
   times: fc.oneof(
