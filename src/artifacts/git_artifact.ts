@@ -105,7 +105,10 @@ async function environment(
   if (user !== undefined || password !== undefined) {
     const pair = Buffer.from(`${user ?? ""}:${password ?? ""}`).toString("base64");
     env["GIT_CONFIG_COUNT"] = "1";
-    env["GIT_CONFIG_KEY_0"] = "http.extraHeader";
+    // Submodules of other servers don't get them.
+    env["GIT_CONFIG_KEY_0"] = `http.${
+      URL.parse(String(location["repo"]))?.origin ?? ""
+    }/.extraHeader`;
     env["GIT_CONFIG_VALUE_0"] = `Authorization: Basic ${pair}`;
   }
   const key = await secret(location["sshPrivateKeySecret"]);
