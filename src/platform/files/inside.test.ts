@@ -202,6 +202,20 @@ test("removing goes through locked folders, and never through links", async () =
   expect(await readdir(join(dir, "outside"))).toEqual(["deep", "secret"]);
 });
 
+test("a name that is not UTF-8 is removed with its folder, and named where it can't be read", async () => {
+  // Written by another program: names are always UTF-8 here.
+  const script =
+    'mkdir "a/$(printf "d\\351")" && echo x > "a/$(printf "d\\351")/f" && echo x > "a/$(printf "f\\351")"';
+  spawnSync("sh", ["-c", `${script} && ln -s "$1" a/l`, "sh", join(dir, "outside")], { cwd: root });
+  expect(await readdir(join(root, "a"))).toHaveLength(4);
+  await expect(tree({ root, path: "a" })).rejects.toThrow(
+    '"d\ufffd" has a name that is not UTF-8; give it another name',
+  );
+  await removeInside({ root, path: "a" });
+  await expect(lstat(join(root, "a"))).rejects.toThrow("ENOENT");
+  expect(await readdir(join(dir, "outside"))).toEqual(["deep", "secret"]);
+});
+
 test.runIf(process.platform === "linux")(
   "a folder that turns into a link and back all the time leads nobody out",
   async () => {

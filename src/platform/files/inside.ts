@@ -1,4 +1,5 @@
 /** Single files and folders below a root. Links are never followed, see `opened_folder.ts`. */
+import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import {
@@ -13,9 +14,10 @@ import {
   rmdir,
 } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { invalid } from "../../base/problem.ts";
 import { codeOf, isMissing, OpenedFolder, within } from "./opened_folder.ts";
-import { LinkInPath, namesOf, type Place } from "./place.ts";
+import { isUnreadable, LinkInPath, namesOf, type Place } from "./place.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -190,7 +192,9 @@ async function removeEntry(folder: OpenedFolder, name: string): Promise<void> {
       return await OpenedFolder.open(at);
     });
     try {
-      for (const child of await readdir(opened.address)) await removeEntry(opened, child);
+      const children = await readdir(opened.address);
+      for (const child of children) await removeEntry(opened, child).catch(unlessMissing);
+      if (children.some(isUnreadable)) await removeUnreadable(opened);
     } finally {
       await opened.close();
     }
@@ -200,4 +204,16 @@ async function removeEntry(folder: OpenedFolder, name: string): Promise<void> {
       if (codeOf(error) !== "ENOTEMPTY" || tries === 3) throw error;
     }
   }
+}
+
+/** Somebody else was faster. */
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+/** Removes what is left in a folder by a program that has the names as they are. It follows no link, as what is above. */
+async function removeUnreadable({ address }: OpenedFolder): Promise<void> {
+  const find = promisify(execFile)("find", [".", "-mindepth", "1", "-delete"], { cwd: address });
+  // What stays is found when the folder itself is to go.
+  await find.catch(() => {});
 }

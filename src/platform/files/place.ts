@@ -17,6 +17,11 @@ export interface Place {
   path: string;
 }
 
+/** True for a name that has lost bytes: it was not UTF-8, and stands for no file here. */
+export function isUnreadable(name: string): boolean {
+  return name.includes("\ufffd");
+}
+
 /** The place of a path that is trusted except for its last name, which may be a link. */
 export function trustedPlace(path: string): Place {
   return { root: dirname(path), path: basename(path) };

@@ -3,8 +3,8 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, rename, symlink } from "node:fs/promises";
 import { invalid } from "../../base/problem.ts";
 import { makeFolderInside, openRegular, removeInside, writeInside } from "./inside.ts";
-import { codeOf, OpenedFolder, within } from "./opened_folder.ts";
-import { LinkInPath, MAX_DEPTH, namesOf, type Place, trustedPlace } from "./place.ts";
+import { codeOf, isMissing, OpenedFolder, within } from "./opened_folder.ts";
+import { isUnreadable, LinkInPath, MAX_DEPTH, namesOf, type Place, trustedPlace } from "./place.ts";
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -50,7 +50,10 @@ async function* walkEntry(
   depth: number,
 ): AsyncGenerator<TreeEntry> {
   const at = folder.at(name);
-  const found = await lstat(at);
+  const found = await lstat(at).catch((error) => {
+    if (!isMissing(error) || !isUnreadable(name)) throw error;
+    throw invalid(`"${path}" has a name that is not UTF-8; give it another name`);
+  });
   const { mtime } = found;
   const mode = found.mode & 0o777;
   if (found.isSymbolicLink()) yield { kind: "link", path, target: await readlink(at), mtime };
