@@ -2,6 +2,7 @@
 import type { ArtifactStore } from "../artifacts/port.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 import { writeInside } from "../platform/files/inside.ts";
+import { joinedTexts } from "../platform/line_splitter.ts";
 import { type Place, placeText } from "../platform/files/place.ts";
 import type { Artifact } from "../spec/manifest.ts";
 import { artifactScope } from "./artifact_scope.ts";
@@ -9,11 +10,11 @@ import type { LogLine } from "./port.ts";
 
 /** Writes the texts of lines to a file. */
 export async function writeLines(place: Place, lines: AsyncIterable<LogLine>): Promise<void> {
-  await writeInside(place, bytesOf(lines));
+  await writeInside(place, joinedTexts(textsOf(lines)));
 }
 
-async function* bytesOf(lines: AsyncIterable<LogLine>): AsyncGenerator<Uint8Array> {
-  for await (const { text } of lines) yield Buffer.from(`${text}\n`);
+async function* textsOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
+  for await (const { text } of lines) yield `${text}\n`;
 }
 
 /** Stores a log file as the artifact `<container>-logs`. */

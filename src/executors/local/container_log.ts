@@ -5,7 +5,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { lastOf } from "../../base/last_of.ts";
-import { LineSplitter } from "../../platform/line_splitter.ts";
+import { joinedTexts, LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine } from "../port.ts";
 import { exists } from "./scratch.ts";
 
@@ -61,7 +61,7 @@ export async function writeKeptLog(
   const texts = async function* () {
     for await (const { at, text } of mergedLines(first, second)) yield `${at} ${text}\n`;
   };
-  await pipeline(texts, createWriteStream(fresh));
+  await pipeline(joinedTexts(texts()), createWriteStream(fresh));
   await rename(fresh, path);
 }
 
