@@ -32,6 +32,8 @@ export interface ArtifactStoreOptions extends RepositoriesOptions {
 
 /** Most entries of a folder that are shown. */
 const MAX_ENTRIES = 10_000;
+/** Most characters of the keys of one list. */
+const MAX_LIST_LENGTH = 32 * 1024 * 1024;
 
 /** Makes the artifact store. */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
@@ -257,7 +259,16 @@ class LocatedArtifacts implements ArtifactStore {
     const { objects, key } = await this.#repositories.objects(location, scope);
     return await naming(artifact, objects, async () => {
       const keys: string[] = [];
-      for await (const found of objects.list(key)) keys.push(found);
+      let length = 0;
+      for await (const found of objects.list(key)) {
+        keys.push(found);
+        length += found.length;
+        if (length > MAX_LIST_LENGTH) {
+          throw invalid(
+            `it lists keys of more than ${MAX_LIST_LENGTH} characters; name a longer one`,
+          );
+        }
+      }
       return keys;
     });
   }
@@ -293,9 +304,9 @@ class LocatedArtifacts implements ArtifactStore {
     const { objects, key } = await this.#repositories.objects(location, scope);
     await naming(artifact, objects, async () => {
       await objects.remove(key);
-      const children: string[] = [];
-      for await (const child of objects.list(`${key.replace(/\/+$/, "")}/`)) children.push(child);
-      for (const child of children) await objects.remove(child);
+      for await (const child of objects.list(`${key.replace(/\/+$/, "")}/`)) {
+        await objects.remove(child);
+      }
     });
   }
 

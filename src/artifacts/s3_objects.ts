@@ -1,39 +1,15 @@
 /** Objects in a bucket of an S3-compatible server. */
 import type { Readable } from "node:stream";
 import { webStream } from "../platform/web_stream.ts";
-import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
+import { S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { errorText } from "../base/error_text.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import { endsWithin, systemClock } from "../platform/clock.ts";
 import { download } from "./http_artifact.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
+import { BoundedS3Client } from "./s3_client.ts";
 
 /** Size of the parts of an upload. Each upload keeps one in memory. */
 const PART_BYTES = 16 * 1024 * 1024;
-
-/** How long a signed address lets a read begin. */
-const READ_SECONDS = 300;
-
-/** Longest time of one request, of which the largest sends a part. */
-const REQUEST_MS = 10 * 60_000;
-
-/** The library waits for ever, and so does Deno's `fetch`. */
-class TimedClient extends S3Client {
-  override async makeRequest(
-    request: Parameters<S3Client["makeRequest"]>[0],
-  ): Promise<Response> {
-    const answer = super.makeRequest(request).then(wholeAnswer);
-    if (await endsWithin(systemClock, REQUEST_MS, answer)) return await answer;
-    throw new Error(`${this.host} did not answer within ${REQUEST_MS / 1000} s`);
-  }
-}
-
-/** An answer whose body has come. */
-async function wholeAnswer(response: Response): Promise<Response> {
-  const { body, bodyUsed, status, headers } = response;
-  if (body === null || bodyUsed) return response;
-  return new Response(await response.arrayBuffer(), { status, headers });
-}
 
 export interface S3Options {
   /** Host, with port if needed; a scheme overrides `insecure`. */
@@ -51,7 +27,7 @@ export interface S3Options {
 
 export class S3Objects implements ObjectStore {
   readonly name: string;
-  readonly #client: S3Client;
+  readonly #client: BoundedS3Client;
   readonly #options: S3Options;
   #bucketReady: Promise<void> | undefined;
 
@@ -60,7 +36,7 @@ export class S3Objects implements ObjectStore {
     this.#options = options;
     this.name = `s3://${bucket}`;
     const isAws = /(^|\.)amazonaws\.com$/.test(endpoint);
-    this.#client = new TimedClient({
+    this.#client = new BoundedS3Client({
       endPoint: /^https?:\/\//.test(endpoint)
         ? endpoint
         : `${insecure === true ? "http" : "https"}://${endpoint}`,
@@ -75,19 +51,8 @@ export class S3Objects implements ObjectStore {
 
   async read(key: string): Promise<StoredObject | undefined> {
     checkKey(key);
-    return await download(new URL(await this.#urlOf(key)));
-  }
-
-  #urlOf(key: string): string | Promise<string> {
-    const { bucket, accessKey } = this.#options;
-    if (accessKey !== undefined) {
-      return this.#client.presignedGetObject(key, { expirySeconds: READ_SECONDS });
-    }
-    const { protocol, host, pathStyle } = this.#client;
-    const path = key.split("/").map(encodeURIComponent).join("/");
-    return pathStyle
-      ? `${protocol}//${host}/${bucket}/${path}`
-      : `${protocol}//${bucket}.${host}/${path}`;
+    const { url, headers } = this.#client.reading(key);
+    return await download(url, headers);
   }
 
   async write(key: string, body: Readable): Promise<void> {
@@ -110,7 +75,7 @@ export class S3Objects implements ObjectStore {
 
   async *list(prefix: string): AsyncGenerator<string> {
     try {
-      for await (const object of this.#client.listObjects({ prefix })) yield object.key;
+      yield* this.#client.keys(prefix);
     } catch (error) {
       throw troubleOf(error);
     }

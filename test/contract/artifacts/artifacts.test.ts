@@ -198,6 +198,19 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
       .toBe("one");
   });
 
+  test("a folder's files have any names", async () => {
+    const names = ["a b", "a%41+b", "a&b<c>;", `it's "b"`, "a?b#c", "a*(b)!~=,:@$", "日本\\"]
+      .sort();
+    await mkdir(join(work, "odd"));
+    for (const name of names) await writeFile(join(work, "odd", name), name);
+    const artifact = { name: "odd", archive: { none: {} }, s3: { key: "default/odd" } };
+    const to = await roundTrip(artifact, "odd");
+    expect((await readdir(to)).sort()).toEqual(names);
+    for (const name of names) expect(await readFile(join(to, name), "utf8")).toBe(name);
+    await store.remove(artifact, SCOPE);
+    expect(await store.list(artifact, SCOPE)).toEqual([]);
+  });
+
   test("a key of its own is kept, and a gzipped tar is unpacked without a word", async () => {
     const artifact = { name: "own", path: "/x", s3: { key: "default/my/key.tgz" } };
     const saved = await store.save(artifact, join(work, "tree"), "wf/pod", SCOPE);
