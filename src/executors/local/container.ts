@@ -30,13 +30,16 @@ import { followLinks } from "./follow_links.ts";
 import { LocalExecutor } from "./executor.ts";
 import type { LocalExecutorOptions } from "./executor.ts";
 import type { ContainerEnd, ContainerLaunch, LocalRuntime, RunningContainer } from "./runtime.ts";
-import { createPathMap, guestPath } from "./path_map.ts";
+import { createPathMap, guestPath, type Mount } from "./path_map.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 import { exists, writeWhole } from "./scratch.ts";
 import type { Scratch, TaskFolder } from "./scratch.ts";
 import { StartFault } from "./start_fault.ts";
 
 const PROGRESS_PATH = "/argo/staging/progress";
+/** The current folder of a container whose image does not have it. Clusters and docker make it, podman does not. */
+const WORK_DIR = "workdir";
+const NO_WORK_DIR = /workdir ".*" does not exist/;
 /** Bytes that a tar adds to one file and more, so that a whole parameter fits. */
 const TAR_BYTES = 16 * 1024;
 
@@ -100,12 +103,14 @@ class ContainerRuntime implements LocalRuntime {
     return PROGRESS_PATH;
   }
 
-  async launch(launch: ContainerLaunch): Promise<RunningContainer> {
-    const { dir, container, task } = launch;
+  async launch(given: ContainerLaunch): Promise<RunningContainer> {
+    const { dir, container, task } = given;
+    const launch = { ...given, mounts: [...given.mounts] };
     if ((container.spec.image ?? "") === "") {
       throw new StartFault(container.name, "InvalidImageName", "the container has no image");
     }
     await mkdir(dir, { recursive: true });
+    if (await exists(join(dir, WORK_DIR))) launch.mounts.push(workDirMount(launch));
     const name = containerName(launch.folder, dir);
     const kept = await readEnd(dir);
     if (kept !== undefined) return this.#running(launch, name, Promise.resolve(kept), "");
@@ -121,13 +126,25 @@ class ContainerRuntime implements LocalRuntime {
     try {
       await this.#begin(launch, name, facts);
     } catch (error) {
-      // The sidecar may have ended whose network it was to share: now it gets one of its own.
-      const owner = networkOwner(launch);
-      if (owner === undefined || !await this.#hasEnded(owner)) throw error;
+      if (!await this.#isMended(launch, error)) throw error;
       await this.#begin(launch, name, undefined);
     }
     const ip = task.template.daemon === true ? (await this.#cli.inspect([name]))[0]?.ip ?? "" : "";
     return this.#running(launch, name, this.#endOf(dir, name), ip);
+  }
+
+  /** Tells whether another container can be started in place of one that could not. */
+  async #isMended(launch: ContainerLaunch, error: unknown): Promise<boolean> {
+    const folder = join(launch.dir, WORK_DIR);
+    if (error instanceof StartFault && NO_WORK_DIR.test(error.message) && !await exists(folder)) {
+      await mkdir(folder);
+      await chmod(folder, 0o777);
+      launch.mounts.push(workDirMount(launch));
+      return true;
+    }
+    // The sidecar may have ended whose network it was to share: now it gets one of its own.
+    const owner = networkOwner(launch);
+    return owner !== undefined && await this.#hasEnded(owner);
   }
 
   /** Makes a container, unless it is there, and starts it, unless it has begun. @param known what is there of it */
@@ -320,6 +337,10 @@ class ContainerRuntime implements LocalRuntime {
   close(): void {
     this.#cli.close();
   }
+}
+
+function workDirMount({ dir, container }: ContainerLaunch): Mount {
+  return { at: guestPath(container.spec.workingDir ?? "/"), host: join(dir, WORK_DIR) };
 }
 
 /** The name of the sidecar whose network a container may share: main containers do, while it runs. */

@@ -222,6 +222,15 @@ function describeExecutor(
       expect(rest).toBe("from mapx");
     });
 
+    test("a working folder that the image does not have is made", async () => {
+      const template = shell("echo made > out.txt", {
+        outputs: { parameters: [{ name: "p", valueFrom: { path: "/no/such/out.txt" } }] },
+      });
+      template.container = { ...template.container, workingDir: "/no/such" };
+      const { outcome } = await run(taskSpec("workdir", template));
+      expect(outcome.outputs?.parameters).toMatchObject([{ value: "made" }]);
+    });
+
     test("a volume that isn't defined is an error before anything runs", async () => {
       const template = shell("true");
       template.container = {
