@@ -274,7 +274,7 @@ export const CLAIMS: readonly Claim[] = [
     members: "jqFilter",
     is: "nny",
     note:
-      "The parts that read, select and build values: paths, pipes, `select`, `map`, objects, `if`, strings with `\\(…)`, about 50 functions; variables, definitions and assignments fail with a message",
+      "The parts that read, select and build values: paths, pipes, `select`, `map`, objects, `if`, strings with `\\(…)`, `try`, variables, `reduce`, about 100 functions; definitions, assignments and groups of regular expressions fail with a message",
     shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },

@@ -7,7 +7,6 @@ import type { JsonObject } from "../../base/json.ts";
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Parameter } from "../../spec/manifest.ts";
-import { trimNewline } from "../capture.ts";
 import type { Report } from "../port.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
 import { readJq } from "./jq.ts";
@@ -70,12 +69,12 @@ function readOutput(parameter: Parameter, object: JsonObject): Parameter {
   if (jqFilter === undefined && jsonPath === undefined) return parameter;
   try {
     if (jqFilter !== undefined) {
-      return { ...parameter, value: trimNewline(readJq(jqFilter, object)) };
+      return { ...parameter, value: readJq(jqFilter, object) };
     }
     const value = readKubePath(jsonPath ?? "", object);
     // What is not there is nothing.
     if (value === "" && fallback !== undefined) return { ...parameter, value: fallback };
-    return { ...parameter, value: trimNewline(value) };
+    return { ...parameter, value };
   } catch (error) {
     if (fallback !== undefined) return { ...parameter, value: fallback };
     throw new Error(`Output parameter "${parameter.name}": ${String(error)}`);

@@ -1,6 +1,6 @@
 /**
  * Pure: jq filters over an object of the cluster. This is the part of the language that reads and shapes values: there are
- * no variables, definitions, assignments, or loops over state. What a filter makes counts towards the same budget as that
+ * no definitions, no assignments, and of the loops over state only `reduce`. What a filter makes counts towards the same budget as that
  * of an expression.
  */
 import type { Json } from "../../base/json.ts";
@@ -18,7 +18,8 @@ import {
   slice,
 } from "./jq_filters.ts";
 import { collect, descendants, type Filter, findFunction } from "./jq_functions.ts";
-import { asText, elementsOf, isTrue, JqError, produce } from "./jq_values.ts";
+import { textIn } from "./jq_texts.ts";
+import { asText, elementsOf, escapedJson, isTrue, JqError, produce } from "./jq_values.ts";
 
 /** Longest filter, characters. */
 const MAX_LENGTH = 4096;
@@ -31,7 +32,7 @@ const STEPS_PER_CHARACTER = 10;
 
 const SPACE = /(?:\s|#[^\n]*)*/y;
 const TOKEN =
-  /\.[A-Za-z_]\w*|\.\.|@?[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\/\/|[=!<>]=|[-+*/%<>|,.()[\]{}:;?]/y;
+  /\.[A-Za-z_]\w*|\.\.|[@$]?[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\/\/|[=!<>]=|[-+*/%<>|,.()[\]{}:;?]/y;
 const TEXT = /(?:[^"\\]|\\[^(])*/y;
 
 /** Binary operators, from the loosest to the tightest. */
@@ -49,16 +50,18 @@ const LEVELS: readonly (readonly string[])[] = [
 const ALTERNATIVE = 2;
 
 /**
- * What a filter makes of a value, one line for each result: text as it is, anything else as JSON.
+ * What a filter makes of a value, one line for each result: text as it is, anything else as JSON. Blanks at both ends are
+ * cut off, as in the reference.
  * @throws {JqError} when the filter can't be read, does not fit the value, or uses up the budget
  */
 export function readJq(filter: string, value: Json): string {
   const context = new RunContext();
   try {
     const run = new JqReader(filter, context).read();
-    const lines = collect(run(value), context).map((one) => asText(one, context));
+    const lines = collect(run(value), context)
+      .map((one) => typeof one === "string" ? one : escapedJson(one, context));
     for (const line of lines) produce(line.length + 1, context);
-    return lines.join("\n");
+    return lines.join("\n").trim();
   } catch (error) {
     if (error instanceof BudgetExceeded) throw new JqError(error.message);
     if (error instanceof RangeError) throw new JqError("the value is nested too deeply");
@@ -71,6 +74,8 @@ class JqReader {
   #at = 0;
   #token: string | undefined;
   #depth = 0;
+  /** By their names, those that can be used where it reads. Their values are set as the filter runs. */
+  readonly #variables = new Map<string, { value: Json }>();
   readonly #context: RunContext;
 
   constructor(text: string, context: RunContext) {
@@ -154,6 +159,11 @@ class JqReader {
   }
 
   #postfix(): Filter {
+    const of = this.#term();
+    return this.#take("as") ? this.#binding(of) : of;
+  }
+
+  #term(): Filter {
     let of = this.#primary();
     for (;;) {
       const token = this.#token ?? "";
@@ -167,6 +177,63 @@ class JqReader {
       else if (this.#take("?")) of = this.#counted(attempt(of));
       else return of;
     }
+  }
+
+  /** `of as $name | …`: the rest of the pipe, once for each value. */
+  #binding(of: Filter): Filter {
+    const [name, variable] = this.#variable();
+    this.#expect("|");
+    const body = this.#within(name, variable, () => this.#binary(0));
+    return this.#counted(function* (input) {
+      for (const value of of(input)) {
+        variable.value = value;
+        for (const made of body(input)) {
+          yield made;
+          variable.value = value;
+        }
+      }
+    });
+  }
+
+  /** `reduce of as $name (first; next)`. */
+  #reduce(): Filter {
+    const of = this.#term();
+    this.#expect("as");
+    const [name, variable] = this.#variable();
+    this.#expect("(");
+    const first = this.#binary(0);
+    this.#expect(";");
+    const next = this.#within(name, variable, () => this.#binary(0));
+    this.#expect(")");
+    const context = this.#context;
+    return this.#counted(function* (input) {
+      for (let state of first(input)) {
+        for (const value of of(input)) {
+          variable.value = value;
+          state = collect(next(state), context).at(-1) ?? null;
+        }
+        yield state;
+      }
+    });
+  }
+
+  #variable(): [name: string, variable: { value: Json }] {
+    const name = this.#token ?? "";
+    if (!/^\$\w/.test(name)) {
+      throw new JqError("a value can only be bound to one variable, as $name");
+    }
+    this.#next();
+    return [name, { value: null }];
+  }
+
+  /** Reads what may use a variable. */
+  #within(name: string, variable: { value: Json }, read: () => Filter): Filter {
+    const hidden = this.#variables.get(name);
+    this.#variables.set(name, variable);
+    const filter = read();
+    if (hidden === undefined) this.#variables.delete(name);
+    else this.#variables.set(name, hidden);
+    return filter;
   }
 
   /** `[…]` after a filter. */
@@ -199,6 +266,12 @@ class JqReader {
       return literal(Number(token));
     }
     if (/^@?[A-Za-z_]/.test(token)) return this.#named();
+    if (/^\$\w/.test(token)) {
+      const variable = this.#variables.get(token);
+      if (variable === undefined) throw new JqError(`${token} is not defined`);
+      this.#next();
+      return () => [variable.value];
+    }
     if (this.#take("..")) {
       return this.#counted((input) => descendants(input, this.#context));
     }
@@ -225,6 +298,8 @@ class JqReader {
       return literal(JSON.parse(name) as Json);
     }
     if (name === "if") return this.#condition();
+    if (name === "try") return this.#try();
+    if (name === "reduce") return this.#reduce();
     const args: Filter[] = [];
     if (this.#take("(")) {
       do args.push(this.#binary(0)); while (this.#take(";"));
@@ -235,6 +310,20 @@ class JqReader {
       throw new JqError(`there is no function ${name} with ${args.length} arguments`);
     }
     return this.#counted(found);
+  }
+
+  #try(): Filter {
+    const body = this.#postfix();
+    if (!this.#take("catch")) return this.#counted(attempt(body));
+    const handler = this.#postfix();
+    return this.#counted(function* (input) {
+      try {
+        yield* body(input);
+      } catch (error) {
+        if (!(error instanceof JqError)) throw error;
+        yield* handler(error.message);
+      }
+    });
   }
 
   #condition(): Filter {
@@ -299,16 +388,5 @@ class JqReader {
         collect(right(input), context).map((one) => asText(one, context));
       return this.#counted(combine("+", left, text, context));
     });
-  }
-}
-
-/** The text between quotation marks. @throws {JqError} for an unknown escape */
-function textIn(raw: string): string {
-  // deno-lint-ignore no-control-regex -- JSON has no control characters in texts, jq has
-  const escaped = raw.replace(/[\u0000-\u001f]/g, (char) => JSON.stringify(char).slice(1, -1));
-  try {
-    return JSON.parse(`"${escaped}"`) as string;
-  } catch {
-    throw new JqError(`"${raw}" has an escape that does not exist`);
   }
 }

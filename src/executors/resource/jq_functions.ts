@@ -1,18 +1,16 @@
 /** Pure: jq's named functions, those that look at objects of a cluster. */
-import { Buffer } from "node:buffer";
 import { errorText } from "../../base/error_text.ts";
 import { isJsonObject, type Json } from "../../base/json.ts";
-import { Fault } from "../../expr/values/error.ts";
-import { compileRegex } from "../../expr/values/regex.ts";
 import type { RunContext } from "../../expr/values/run_context.ts";
-import { indexOfText } from "../../expr/values/text_search.ts";
+import { listOf, paid, placesOf, type Plain, replaced, textOf, TEXTS } from "./jq_texts.ts";
 import {
   asText,
   compareValues,
+  contains,
   elementsOf,
   isTrue,
   JqError,
-  jsonText,
+  memberOf,
   operate,
   produce,
   sortedKeys,
@@ -23,17 +21,28 @@ import {
 /** What a filter makes of a value: any number of values. */
 export type Filter = (input: Json) => Iterable<Json>;
 
-/** A function with one result and no filters as arguments; an argument is evaluated first. */
-type Plain = (context: RunContext, input: Json, argument: Json) => Json;
-
 const PLAIN: Record<string, Plain> = {
   "not/0": (_, input) => !isTrue(input),
   "length/0": lengthOf,
-  "keys/0": (context, input) => {
-    if (isJsonObject(input)) return sortedKeys(input, context);
-    const list = listOf(input, "keys");
-    context.spend(list.length);
-    return list.map((_, at) => at);
+  "keys/0": keys,
+  // As in the reference, whose objects have no order.
+  "keys_unsorted/0": keys,
+  "inside/1": (context, input, whole) => contains(context, whole, input),
+  "indices/1": (context, input, part) => placesOf(input, part, context),
+  "index/1": (context, input, part) => placesOf(input, part, context)[0] ?? null,
+  "rindex/1": (context, input, part) => placesOf(input, part, context).at(-1) ?? null,
+  "flatten/1": (context, input, depth) =>
+    flattened(listOf(input, "flatten"), context, numberOf(depth, "flatten")),
+  "nth/1": (_, input, at) => memberOf(input, numberOf(at, "nth")),
+  "abs/0": (_, input) => Math.abs(numberOf(input, "abs")),
+  "toarray/0": (_, input) => Array.isArray(input) ? input : [input],
+  "getpath/1": (_, input, path) =>
+    listOf(path, "getpath").reduce<Json>((value, key) => memberOf(value, key), input),
+  "error/0": (context, input) => {
+    throw new JqError(asText(input, context));
+  },
+  "error/1": (context, _, message) => {
+    throw new JqError(asText(message, context));
   },
   "has/1": (_, input, key) =>
     isJsonObject(input) && typeof key === "string"
@@ -44,8 +53,6 @@ const PLAIN: Record<string, Plain> = {
   "join/1": join,
   "split/1": (context, input, by) =>
     splitText(textOf(input, "split"), textOf(by, "split"), context),
-  "tostring/0": (context, input) => asText(input, context),
-  "tojson/0": (context, input) => jsonText(input, context),
   "fromjson/0": (context, input) => {
     const text = textOf(input, "fromjson");
     context.step(text.length / 2);
@@ -66,28 +73,7 @@ const PLAIN: Record<string, Plain> = {
   "flatten/0": (context, input) => flattened(listOf(input, "flatten"), context),
   "any/0": (context, input) => counted(input, context).some(isTrue),
   "all/0": (context, input) => counted(input, context).every(isTrue),
-  "test/1": (context, input, pattern) =>
-    patternOf(textOf(pattern, "test"), context).matches(textOf(input, "test"), context),
-  "startswith/1": (context, input, text) =>
-    textOf(input, "startswith").startsWith(asText(text, context)),
-  "endswith/1": (context, input, text) => textOf(input, "endswith").endsWith(asText(text, context)),
-  "ltrimstr/1": (_, input, text) =>
-    typeof input === "string" && typeof text === "string" && input.startsWith(text)
-      ? input.slice(text.length)
-      : input,
-  "rtrimstr/1": (_, input, text) =>
-    typeof input === "string" && typeof text === "string" && text !== "" && input.endsWith(text)
-      ? input.slice(0, -text.length)
-      : input,
-  "ascii_downcase/0": (context, input) =>
-    paid(textOf(input, "ascii_downcase"), context).toLowerCase(),
-  "ascii_upcase/0": (context, input) => paid(textOf(input, "ascii_upcase"), context).toUpperCase(),
-  "@json/0": (context, input) => jsonText(input, context),
-  "@text/0": (context, input) => asText(input, context),
-  "@base64/0": (context, input) =>
-    Buffer.from(paid(asText(input, context), context)).toString("base64"),
-  "@base64d/0": (context, input) =>
-    Buffer.from(paid(textOf(input, "@base64d"), context), "base64").toString("utf8"),
+  ...TEXTS,
 };
 
 /** Functions that run their arguments as filters. */
@@ -123,7 +109,111 @@ const FILTERS: Record<string, (context: RunContext, ...args: Filter[]) => Filter
     fromEntries(mapped(entriesOf(input, context), each, context), context),
   ],
   "recurse/0": (context) => (input) => descendants(input, context),
+  "any/2": (context, source, test) => (input) => [
+    collect(source(input), context).some((one) => collect(test(one), context).some(isTrue)),
+  ],
+  "all/2": (context, source, test) => (input) => [
+    collect(source(input), context).every((one) => collect(test(one), context).every(isTrue)),
+  ],
+  "isempty/1": (_, source) =>
+    function* (input) {
+      for (const _one of source(input)) return yield false;
+      yield true;
+    },
+  "limit/2": (context, count, source) =>
+    function* (input) {
+      for (const most of collect(count(input), context)) {
+        let left = numberOf(most, "limit");
+        if (left <= 0) continue;
+        for (const one of source(input)) {
+          yield one;
+          if (--left <= 0) break;
+        }
+      }
+    },
+  "nth/2": (context, at, source) => (input) =>
+    collect(at(input), context).flatMap((place) =>
+      collect(source(input), context).slice(numberOf(place, "nth")).slice(0, 1)
+    ),
+  "range/1": (context, to) => (input) => range(context, [0], collect(to(input), context), [1]),
+  "range/2": (context, from, to) => (input) =>
+    range(context, collect(from(input), context), collect(to(input), context), [1]),
+  "range/3": (context, from, to, by) => (input) =>
+    range(
+      context,
+      collect(from(input), context),
+      collect(to(input), context),
+      collect(by(input), context),
+    ),
+  "map_values/1": (context, each) => (input) => [mappedValues(input, each, context)],
+  "sub/2": (context, pattern, by) => (input) => [substituted(input, pattern, by, false, context)],
+  "gsub/2": (context, pattern, by) => (input) => [substituted(input, pattern, by, true, context)],
+  ...Object.fromEntries(
+    Object.entries({
+      nulls: ["null"],
+      booleans: ["boolean"],
+      numbers: ["number"],
+      strings: ["string"],
+      arrays: ["array"],
+      objects: ["object"],
+      iterables: ["array", "object"],
+      scalars: ["null", "boolean", "number", "string"],
+    }).map(([name, types]) => [
+      `${name}/0`,
+      (): Filter => (input) => types.includes(typeName(input)) ? [input] : [],
+    ]),
+  ),
 };
+
+function* range(
+  context: RunContext,
+  froms: Json[],
+  tos: Json[],
+  steps: Json[],
+): Iterable<Json> {
+  for (const from of froms) {
+    for (const to of tos) {
+      for (const step of steps) {
+        const [end, by] = [numberOf(to, "range"), numberOf(step, "range")];
+        if (by === 0) throw new JqError("a range can't have steps of zero");
+        for (let at = numberOf(from, "range"); by > 0 ? at < end : at > end; at += by) {
+          context.step();
+          yield at;
+        }
+      }
+    }
+  }
+}
+
+function mappedValues(input: Json, each: Filter, context: RunContext): Json {
+  if (!isJsonObject(input)) {
+    return elementsOf(input, context).flatMap((one) => collect(each(one), context).slice(0, 1));
+  }
+  return Object.fromEntries(
+    sortedKeys(input, context).flatMap((key) => {
+      context.step(5);
+      return collect(each(input[key] ?? null), context).slice(0, 1).map((value) => [key, value]);
+    }),
+  );
+}
+
+function substituted(
+  input: Json,
+  pattern: Filter,
+  replacement: Filter,
+  isGlobal: boolean,
+  context: RunContext,
+): Json {
+  const [wanted = null] = collect(pattern(input), context);
+  const [by = null] = collect(replacement({}), context);
+  const name = isGlobal ? "gsub" : "sub";
+  return replaced(
+    textOf(input, name),
+    textOf(wanted, name),
+    { by: textOf(by, name), isGlobal },
+    context,
+  );
+}
 
 /** A function by name and arguments; undefined when there is none. */
 export function findFunction(
@@ -174,40 +264,12 @@ function counted(input: Json, context: RunContext): Json[] {
   return elements;
 }
 
-/** A text, paid for as one that is read and written anew. */
-function paid(text: string, context: RunContext): string {
-  context.step(text.length / 16);
-  produce(text.length, context);
-  return text;
-}
-
-function patternOf(text: string, context: RunContext): ReturnType<typeof compileRegex> {
-  try {
-    return compileRegex(text, context);
-  } catch (error) {
-    if (error instanceof Fault) throw new JqError(error.message);
-    throw error;
-  }
-}
-
 function parsed(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
     throw new JqError(errorText(error));
   }
-}
-
-function listOf(input: Json, name: string): Json[] {
-  if (!Array.isArray(input)) throw new JqError(`${name} of ${typeName(input)} makes no sense`);
-  return input;
-}
-
-function textOf(input: Json, name: string): string {
-  if (typeof input !== "string") {
-    throw new JqError(`${name} of ${typeName(input)} makes no sense`);
-  }
-  return input;
 }
 
 /** What `+` makes of all elements. */
@@ -233,19 +295,26 @@ function reversed(context: RunContext, input: Json): Json {
   return list.toReversed();
 }
 
-function flattened(list: readonly Json[], context: RunContext): Json[] {
+function keys(context: RunContext, input: Json): Json {
+  if (isJsonObject(input)) return sortedKeys(input, context);
+  const list = listOf(input, "keys");
+  context.spend(list.length);
+  return list.map((_, at) => at);
+}
+
+function flattened(list: readonly Json[], context: RunContext, depth = Infinity): Json[] {
   const out: Json[] = [];
-  const visit = (items: readonly Json[]) => {
+  const visit = (items: readonly Json[], left: number) => {
     for (const item of items) {
       context.step();
-      if (Array.isArray(item)) visit(item);
+      if (Array.isArray(item) && left > 0) visit(item, left - 1);
       else {
         context.spend(1);
         out.push(item);
       }
     }
   };
-  visit(list);
+  visit(list, depth);
   return out;
 }
 
@@ -283,31 +352,11 @@ function toNumber(input: Json): number {
   return number;
 }
 
-function contains(context: RunContext, whole: Json, part: Json): boolean {
-  context.step();
-  if (typeof whole === "string" && typeof part === "string") {
-    context.step((whole.length + part.length) / 16);
-    return indexOfText(whole, part) >= 0;
-  }
-  if (Array.isArray(whole) && Array.isArray(part)) {
-    return part.every((one) => whole.some((other) => contains(context, other, one)));
-  }
-  if (isJsonObject(whole) && isJsonObject(part)) {
-    const entries = Object.entries(part);
-    context.step(entries.length);
-    return entries.every(([key, one]) =>
-      Object.hasOwn(whole, key) && contains(context, whole[key] ?? null, one)
-    );
-  }
-  return compareValues(whole, part, context) === 0;
-}
-
 function entriesOf(input: Json, context: RunContext): Json[] {
   if (!isJsonObject(input)) throw new JqError(`${typeName(input)} has no entries`);
-  const entries = Object.entries(input);
-  context.spend(entries.length);
-  context.step(entries.length * 2);
-  return entries.map(([key, value]) => ({ key, value }));
+  const keys = sortedKeys(input, context);
+  context.spend(keys.length);
+  return keys.map((key) => ({ key, value: input[key] ?? null }));
 }
 
 function fromEntries(entries: readonly Json[], context: RunContext): Json {

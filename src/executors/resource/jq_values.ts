@@ -1,7 +1,10 @@
 /** Pure: what jq's operators do with JSON values, and what that takes from the budget. */
 import { isJsonObject, type Json } from "../../base/json.ts";
+import { Fault } from "../../expr/values/error.ts";
+import { toJsonText, unescapeHtml } from "../../expr/values/go_text.ts";
+import { fromJson } from "../../expr/values/values.ts";
 import type { RunContext } from "../../expr/values/run_context.ts";
-import { splitText as splitAt } from "../../expr/values/text_search.ts";
+import { indexOfText, splitText as splitAt } from "../../expr/values/text_search.ts";
 
 /** Steps that each key of an object takes where they are listed or sorted. */
 const STEPS_PER_KEY = 4;
@@ -71,13 +74,11 @@ export function memberOf(value: Json, key: Json): Json {
   throw new JqError(`Cannot index ${typeName(value)} with ${shown}`);
 }
 
-/** `.[]`. */
+/** `.[]`; those of an object in the order of their keys. */
 export function elementsOf(value: Json, context: RunContext): Json[] {
   if (Array.isArray(value)) return value;
   if (!isJsonObject(value)) throw new JqError(`Cannot iterate over ${typeName(value)}`);
-  const elements = Object.values(value);
-  context.step(elements.length);
-  return elements;
+  return sortedKeys(value, context).map((key) => value[key] ?? null);
 }
 
 /** A value as text: text as it is, anything else as JSON. */
@@ -85,28 +86,19 @@ export function asText(value: Json, context: RunContext): string {
   return typeof value === "string" ? value : jsonText(value, context);
 }
 
-/** A value as JSON. A small value can stand for a huge text, so the text is paid for before it is made. */
+/** A value as JSON, with the keys of objects sorted. A small value can stand for a huge text: that is paid for as it is made. */
 export function jsonText(value: Json, context: RunContext): string {
-  payForText(value, context);
-  return JSON.stringify(value);
+  return unescapeHtml(escapedJson(value, context));
 }
 
-function payForText(value: Json, context: RunContext): void {
-  if (typeof value === "string") {
-    context.produce(value.length);
-    return context.step(1 + value.length / 8);
+/** The same as the reference writes a result: what HTML would read is escaped. */
+export function escapedJson(value: Json, context: RunContext): string {
+  try {
+    return toJsonText(fromJson(value), 0, context);
+  } catch (error) {
+    if (error instanceof Fault) throw new JqError(error.message);
+    throw error;
   }
-  context.produce(8);
-  if (Array.isArray(value)) {
-    context.step(2);
-    for (const one of value) payForText(one, context);
-  } else if (isJsonObject(value)) {
-    for (const [key, one] of Object.entries(value)) {
-      context.produce(key.length);
-      context.step(3);
-      payForText(one, context);
-    }
-  } else context.step();
 }
 
 type Operation = (a: Json, b: Json, context: RunContext) => Json | undefined;
@@ -200,4 +192,24 @@ function merged(
     result[key] = isJsonObject(old) && isJsonObject(value) ? merged(old, value, context) : value;
   }
   return result;
+}
+
+/** Tells whether a value has another in it, as `contains` means it. */
+export function contains(context: RunContext, whole: Json, part: Json): boolean {
+  context.step();
+  if (typeof whole === "string" && typeof part === "string") {
+    context.step((whole.length + part.length) / 16);
+    return indexOfText(whole, part) >= 0;
+  }
+  if (Array.isArray(whole) && Array.isArray(part)) {
+    return part.every((one) => whole.some((other) => contains(context, other, one)));
+  }
+  if (isJsonObject(whole) && isJsonObject(part)) {
+    const entries = Object.entries(part);
+    context.step(entries.length);
+    return entries.every(([key, one]) =>
+      Object.hasOwn(whole, key) && contains(context, whole[key] ?? null, one)
+    );
+  }
+  return compareValues(whole, part, context) === 0;
 }

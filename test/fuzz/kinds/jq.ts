@@ -29,6 +29,19 @@ const PLAIN = [
   ...["to_entries", "from_entries", "sort", "unique", "min", "max", "reverse", "flatten", "any"],
   ...["all", "ascii_downcase", "@json", "@text", "@base64", "@base64d", "empty", "values", "first"],
   ...["last", "recurse", "error", "unknown", "env", "input", "paths", "tojson|fromjson"],
+  ...[
+    "@csv",
+    "@tsv",
+    "@uri",
+    "@html",
+    "@sh",
+    "todate",
+    "fromdate",
+    "trim",
+    "utf8bytelength",
+    "abs",
+  ],
+  ...["strings", "scalars", "iterables", "toarray", "keys_unsorted"],
 ];
 const WITH_ONE = [
   ...["has", "contains", "join", "split", "test", "startswith", "endswith", "ltrimstr", "map"],
@@ -45,7 +58,9 @@ const WITH_ONE = [
     "range",
   ],
   ...["with_entries", "map_values", "recurse", "limit", "until", "repeat"],
+  ...["inside", "index", "indices", "flatten", "nth", "getpath", "isempty", "error"],
 ];
+const WITH_TWO = ["any", "all", "limit", "nth", "range", "sub", "gsub"];
 const OPERATORS = ["|", ",", "//", "or", "and", "==", "<", ">=", "+", "-", "*", "/", "%"];
 
 const filter = fc.letrec<{ filter: string }>((tie) => ({
@@ -65,7 +80,29 @@ const filter = fc.letrec<{ filter: string }>((tie) => ({
       arbitrary: fc.tuple(fc.constantFrom(...WITH_ONE), tie("filter"))
         .map(([name, one]) => `${name}(${one})`),
     },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.constantFrom(...WITH_TWO), tie("filter"), tie("filter"))
+        .map(([name, one, two]) => `${name}(${one}; ${two})`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(tie("filter"), tie("filter"))
+        .map(([body, handler]) => `try (${body}) catch (${handler})`),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(tie("filter"), tie("filter"), fc.constantFrom("reduce", ""))
+        .map(([of, body, loop]) =>
+          loop === "" ? `((${of}) as $x | ${body})` : `reduce (${of}) as $x (.; ${body})`
+        ),
+    },
     { weight: 2, arbitrary: regex.map((pattern) => `test(${JSON.stringify(pattern)})`) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(regex, tie("filter"))
+        .map(([pattern, by]) => `gsub(${JSON.stringify(pattern)}; ${by})`),
+    },
     { weight: 2, arbitrary: tie("filter").map((one) => `[${one}]`) },
     {
       weight: 1,
