@@ -251,7 +251,7 @@ class LocatedArtifacts implements ArtifactStore {
     }
   }
 
-  async list(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {
+  async list(artifact: Artifact, scope: ArtifactScope, signal?: AbortSignal): Promise<string[]> {
     const location = this.#locate(artifact);
     if (!isInStore(location)) {
       throw invalid(`Only s3 artifacts can be listed; "${artifact.name}" is ${location.type}`);
@@ -261,6 +261,7 @@ class LocatedArtifacts implements ArtifactStore {
       const keys: string[] = [];
       let length = 0;
       for await (const found of objects.list(key)) {
+        signal?.throwIfAborted();
         keys.push(found);
         length += found.length;
         if (length > MAX_LIST_LENGTH) {

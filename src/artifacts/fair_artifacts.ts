@@ -18,7 +18,8 @@ export function shareFairly(store: ArtifactStore): ArtifactStore {
       transfers.run(scope.namespace, () => store.fetch(artifact, path, scope)),
     save: (artifact, path, prefix, scope) =>
       transfers.run(scope.namespace, () => store.save(artifact, path, prefix, scope)),
-    list: (artifact, scope) => transfers.run(scope.namespace, () => store.list(artifact, scope)),
+    list: (artifact, scope, signal) =>
+      transfers.run(scope.namespace, () => store.list(artifact, scope, signal)),
     entries: (artifact, scope) =>
       transfers.run(scope.namespace, () => store.entries(artifact, scope)),
     remove: (artifact, scope) =>

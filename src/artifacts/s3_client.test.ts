@@ -91,6 +91,17 @@ test("a list without an end is refused", async () => {
   expect(page).toBeLessThan(12);
 });
 
+test("a list ends when nobody wants it any more", async () => {
+  const stop = new AbortController();
+  let page = 0;
+  answer = (response) => {
+    if (++page === 3) stop.abort(new Error("enough"));
+    response.end(listOf([`n/k/${page}`], "more"));
+  };
+  await expect(store().list(artifact, SCOPE, stop.signal)).rejects.toThrow("enough");
+  expect(page).toBe(3);
+});
+
 test("what is no list is told", async () => {
   answer = (response) => response.end("<html>a proxy</html>");
   await expect(store().list(artifact, SCOPE)).rejects.toThrow(

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual_clock.ts";
 import { collectReports, taskSpec } from "../../test/support/task_spec.ts";
 import { createArtifactStore } from "../artifacts/artifact_store.ts";
+import type { ArtifactStore } from "../artifacts/port.ts";
 import { parseRepository } from "../artifacts/repository_setting.ts";
 import { evaluateTransformation } from "../expr/templates/contexts.ts";
 import type { DataTemplate } from "../spec/manifest.ts";
@@ -84,4 +85,26 @@ test("other templates are refused, and a cancelled task reports nothing more", a
   await executor.cancel(task.id);
   await run({ source });
   expect(reports.facts).toEqual([{ type: "task-started", task: task.id }]);
+});
+
+test("a list that goes on is ended with its task", async () => {
+  let given = 0;
+  let isOver = false;
+  const artifacts = {
+    list: async (_artifact: unknown, _scope: unknown, signal?: AbortSignal) => {
+      while (signal?.aborted !== true) {
+        given++;
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      isOver = true;
+      signal.throwIfAborted();
+      return [];
+    },
+  };
+  const endless = new DataExecutor(clock, artifacts as unknown as ArtifactStore, () => null);
+  const task = taskSpec("endless", { data: { source } });
+  endless.start(task, collectReports().report);
+  await expect.poll(() => given).toBeGreaterThan(0);
+  await endless.cancel(task.id);
+  await expect.poll(() => isOver).toBe(true);
 });

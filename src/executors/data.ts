@@ -43,7 +43,7 @@ export class DataExecutor extends ReplicaExecutor {
     const data = task.template.data ?? {};
     const source = data.source?.artifactPaths;
     if (source === undefined) throw new Error("data template has no source.artifactPaths");
-    const keys = await this.#artifacts.list(source, artifactScope(task));
+    const keys = await this.#artifacts.list(source, artifactScope(task), signal);
     signal.throwIfAborted();
     let value: Json = keys;
     for (const { expression = "" } of data.transformation ?? []) {
