@@ -58,8 +58,10 @@ export function packTar(source: Place, name: string, budget: Budget): Readable {
   const { readable, controller } = createTarPacker();
   const pack = async () => {
     for await (const entry of entriesOf(source, budget)) {
-      const { kind, path, mtime } = entry;
+      const { kind, path } = entry;
       const target = path === "" ? name : `${name}/${path}`;
+      // The format has no earlier times, and the library writes what no program can read.
+      const mtime = new Date(Math.max(0, entry.mtime.getTime()));
       const writer = controller.add(
         kind === "folder"
           ? { name: `${target}/`, type: "directory", size: 0, mode: entry.mode, mtime }
