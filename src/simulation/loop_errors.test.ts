@@ -1,6 +1,6 @@
 /** Loops of a dag whose elements cannot be carried out. */
 import { expect, test } from "vitest";
-import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 function statusOf(templates: string) {
   const spec = `
@@ -113,4 +113,20 @@ templates:
     phase: "Skipped",
     message: "when ''{{item.k}}' == 'a'' evaluated false",
   });
+});
+
+test("the retry of a workflow whose entrypoint ended with an error runs its exit handler", () => {
+  const simulation = simulateWorkflow(
+    LOOP.replace("entrypoint: main", "entrypoint: sub\nonExit: script"),
+    20,
+    { rules: [{ node: "a", result: "v" }] },
+  );
+  const handler = () =>
+    Object.values(simulation.view("w").status?.nodes ?? {})
+      .find(({ name }) => name === "w.onExit")?.phase;
+  expect(handler()).toBeUndefined();
+  simulation.control("w", { type: "retry" });
+  passTime(simulation, 20);
+  expect(handler()).toBe("Succeeded");
+  expect(simulation.view("w").status).toMatchObject({ phase: "Error", message: FAULT });
 });

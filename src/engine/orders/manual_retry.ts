@@ -15,7 +15,7 @@ import { planRetry } from "./retry_plan.ts";
 import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
 import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
-import type { WorkflowState } from "../state.ts";
+import { rootOf, type WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import { timerId, TTL_TIMER } from "../timers.ts";
 import type { Turn } from "../turn.ts";
@@ -150,6 +150,14 @@ const ACTIONS: Readonly<
   Record<RetryStep[0], (turn: Turn, node: NodeRecord, plan: RetryPlan) => void>
 > = { remove: removeNode, open: openGroup, "keep-parents": keepParents };
 
+/** An entrypoint that had begun stays as it ended, if none of its nodes runs again. But now hooks and the exit handler run. */
+function forgetFault(turn: Turn): void {
+  const root = rootOf(turn.state);
+  if (root?.isErrored === true && root.type !== "Skipped") {
+    rewrite(turn, root, { isErrored: undefined });
+  }
+}
+
 function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
   const { header, specs, pending } = turn.state;
   const labels = { ...header.metadata.labels };
@@ -167,6 +175,7 @@ function resetWorkflow(turn: Turn, parameters: readonly Parameter[]): void {
     header.imported = imported;
   }
   setCondition(turn, "Completed", "False");
+  forgetFault(turn);
   const { shutdown: _shutdown, ...spec } = specs.spec;
   if (spec.activeDeadlineSeconds === 0) delete spec.activeDeadlineSeconds;
   specs.spec = withParameters(spec, parameters);
