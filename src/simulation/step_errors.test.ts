@@ -1,6 +1,9 @@
 /** Steps that can't be carried out, beside others of their group. */
 import { expect, test } from "vitest";
-import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { parse } from "yaml";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { decodeManifest } from "../spec/schema/decode_manifest.ts";
+import { Simulation, SIMULATION_NAMESPACE } from "./simulation.ts";
 
 /** Message of the workflow, and name and phase of its nodes, after a group of these steps. `a` fails. */
 function outcome(steps: string): { message: string | undefined; nodes: string[] } {
@@ -48,4 +51,41 @@ test("a wrong condition of an element of a loop ends the group, whatever the ste
       "Invalid 'when' expression 'y == == x': Cannot transition token types from COMPARATOR [==] to COMPARATOR [==]",
     nodes: ["b(0:x): Succeeded", "b(1:y ==): Error", "w: Failed"],
   });
+});
+
+test.each([
+  [
+    "templateRef: { name: '{{steps.gen.outputs.result}}', template: t }",
+    "workflow template gone not found",
+  ],
+  [
+    "templateRef: { name: '{{steps.gen.outputs.result}}', template: t, clusterScope: true }",
+    "workflow template gone not found",
+  ],
+  [
+    "templateRef: { name: kept, template: '{{steps.gen.outputs.result}}' }",
+    "template gone not found in workflow template kept",
+  ],
+  ["templateRef: { name: kept, template: inner }", "template gone not found"],
+])("a step with %s tells what is missing", (ref, message) => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: gen, template: gen }], [{ name: b, ${ref} }]] }
+  - { name: gen, script: { image: x, command: [sh], source: x } }`;
+  const simulation = new Simulation({ rules: [{ node: "gen", result: "gone" }] });
+  const hooks = { exit: { template: "gone" } };
+  const inner = { name: "inner", steps: [[{ name: "a", template: "leaf", hooks }]] };
+  const kept = {
+    kind: "WorkflowTemplate",
+    metadata: { name: "kept", namespace: SIMULATION_NAMESPACE },
+    spec: { templates: [inner, { name: "leaf", container: { image: "x" } }] },
+  };
+  simulation.addManifest("WorkflowTemplate", kept as never);
+  const metadata = { name: "w" };
+  simulation.submit(decodeManifest("Workflow", { kind: "Workflow", metadata, spec: parse(spec) }));
+  passTime(simulation, 10);
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  expect(nodes.filter(({ type }) => type === "Skipped").map((node) => node.message))
+    .toEqual([message]);
 });

@@ -52,42 +52,52 @@ export function resolveTemplate(
 }
 
 function find(turn: Turn, holder: TemplateHolder, context: TemplateContext): ResolvedTemplate {
+  const { inline } = holder;
   const ref = holder.templateRef?.name === undefined ? undefined : holder.templateRef;
-  if (holder.inline !== undefined) {
+  if (inline !== undefined) {
     // Beside an inline template, a reference says only where the calls of that template are looked up.
     const at = ref === undefined ? context : contextOfRef(ref);
-    if (at.kind === "local") return { template: holder.inline, context: at };
-    return stored(turn, at, `inline/${holder.name ?? ""}`, () => holder.inline);
+    if (at.kind === "local") return { template: inline, context: at };
+    return stored(turn, at, `inline/${holder.name ?? ""}`, () => inline);
   }
-  if (ref !== undefined) return findReferred(turn, ref);
+  if (ref !== undefined) {
+    return findStoredTemplate(turn, contextOfRef(ref), ref.template ?? "", true);
+  }
   const name = holder.template ?? "";
-  if (context.kind === "local") {
-    const template = executedSpec(turn.state).templates?.find((one) => one.name === name);
-    if (template === undefined) throw new NodeFailure(`template ${name} not found`);
-    return { template, context };
-  }
-  return findReferred(turn, {
-    name: context.name,
-    template: name,
-    ...(context.kind === "cluster" ? { clusterScope: true } : {}),
-  });
+  if (context.kind !== "local") return findStoredTemplate(turn, context, name, false);
+  const template = executedSpec(turn.state).templates?.find((one) => one.name === name);
+  if (template === undefined) throw new NodeFailure(`template ${name} not found`);
+  return { template, context };
 }
 
 function contextOfRef({ name = "", clusterScope }: TemplateRef): TemplateContext {
   return contextOf(clusterScope === true ? "cluster" : "namespaced", name);
 }
 
-function findReferred(turn: Turn, ref: TemplateRef): ResolvedTemplate {
-  const template = ref.template ?? "";
-  return stored(turn, contextOfRef(ref), template, () => {
-    const [kind, namespace, name] = placeOf(ref, workflowNamespace(turn.state));
-    const manifest = findStored<WorkflowTemplate>(turn, kind, namespace, name);
-    if (manifest === undefined) {
-      const resource = `${kind.toLowerCase()}s.${turn.env.apiGroup}`;
-      throw new NodeFailure(`${resource} "${name}" not found`);
-    }
-    return manifest.spec.templates?.find((one) => one.name === template);
+function findStoredTemplate(
+  turn: Turn,
+  context: TemplateContext,
+  name: string,
+  isReferred: boolean,
+): ResolvedTemplate {
+  return stored(turn, context, name, () => {
+    const { templates } = manifestOf(turn, context).spec;
+    const template = templates?.find((one) => one.name === name);
+    if (template !== undefined) return template;
+    const where = isReferred ? ` in workflow template ${context.name}` : "";
+    throw new NodeFailure(`template ${name} not found${where}`);
   });
+}
+
+/** The stored template that holds the templates of a context. */
+function manifestOf(turn: Turn, { kind, name }: TemplateContext): WorkflowTemplate {
+  const ref = { name, clusterScope: kind === "cluster" };
+  const manifest = findStored<WorkflowTemplate>(
+    turn,
+    ...placeOf(ref, workflowNamespace(turn.state)),
+  );
+  if (manifest === undefined) throw new NodeFailure(`workflow template ${name} not found`);
+  return manifest;
 }
 
 /** The stored copy, or the original, which is then stored. */
@@ -95,20 +105,13 @@ function stored(
   turn: Turn,
   context: TemplateContext,
   name: string,
-  original: () => Template | undefined,
+  original: () => Template,
 ): ResolvedTemplate {
   const { specs } = turn.state;
   const key = `${context.text}/${name}`;
   const known = specs.storedTemplates?.[key];
   if (known !== undefined) return { template: known, context };
   const template = original();
-  if (template === undefined) {
-    throw new NodeFailure(
-      `template ${name} not found in ${
-        context.kind === "cluster" ? "cluster workflow template" : "workflow template"
-      } ${context.name}`,
-    );
-  }
   specs.storedTemplates = { ...specs.storedTemplates, [key]: template };
   turn.state.pending.specs = true;
   return { template, context };
