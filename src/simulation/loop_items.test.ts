@@ -43,3 +43,34 @@ test("an element has the same name however its characters are written in JSON", 
     expect(Object.keys(inputsOf(`withParam: '[{"b":"${text}"}]'`))).toEqual(["w[0].a(0:b:é/)"]);
   }
 });
+
+test("a result that is empty, or no list, fails the loop that takes it, and the message shows it trimmed", () => {
+  const spec = `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: gen, template: gen}
+  - - {name: each, template: gen, withParam: "{{steps.gen.outputs.result}}"}
+- {name: gen, script: {image: i, command: [sh], source: x}}`;
+  for (const [result, shown] of [["", ""], [" x \n", "x"]] as const) {
+    const { status } = simulateWorkflow(spec, 12, { rules: [{ node: "gen", result }] }).view("w");
+    expect(status?.message).toContain(
+      `withParam value could not be parsed as a JSON list: ${shown}: `,
+    );
+  }
+});
+
+test.each([
+  ["asInt('x')", "failed to resolve references: failed to evaluate expression: "],
+  ["asInt(item)", "failed to evaluate expression: "],
+])("what %s lacks is told as a fault of the step, or of the element", (expression, start) => {
+  const spec = `
+entrypoint: main
+templates:
+- name: main
+  steps: [[{name: a, template: work, withItems: [x], arguments: {parameters: [{name: p, value: "{{=${expression}}}"}]}}]]
+- {name: work, inputs: {parameters: [{name: p}]}, container: {image: i}}`;
+  const message = simulateWorkflow(spec, 12).view("w").status?.message;
+  expect(message?.slice(0, start.length)).toBe(start);
+});

@@ -101,6 +101,8 @@ export function expandStep(
     expandItems(turn, growing, { step: resolved, base, when }, references);
   } catch (error) {
     if (!(error instanceof TurnOver)) forgetExpansion(turn, base);
+    // What fails without an element too is no fault of the element.
+    if (isFailure(error)) resolveArguments(turn, step, references);
     throw error;
   }
   return growing.calls;

@@ -57,9 +57,7 @@ export function loopItems(turn: Turn, step: StepLike, scope: Scope): Json[] {
     const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
     // A manifest has no order of members; a JSON text of `withParam` keeps its own.
     if (items !== undefined) return items.map(withSortedMembers);
-    if (param !== undefined && param !== "") {
-      return withParamItems(turn, param);
-    }
+    if ((step.withParam ?? "") !== "") return withParamItems(turn, (param ?? "").trim());
     return sequenceItems(turn, sequence ?? {});
   });
 }
@@ -69,13 +67,12 @@ function withParamItems(turn: Turn, text: string): Json[] {
     new NodeFailure(`withParam value could not be parsed as a JSON list: ${text}: ${reason}`);
   let value: unknown;
   try {
-    const json = text.trim();
     // Counts a list that may be too long before every element is read exactly.
-    if (json.length / 2 > (turn.env.limits?.nodes ?? Infinity)) {
-      const plain = parseJson(json);
+    if (text.length / 2 > (turn.env.limits?.nodes ?? Infinity)) {
+      const plain = parseJson(text);
       if (Array.isArray(plain)) checkLoop(turn, plain.length);
     }
-    value = parseExactJson(json);
+    value = parseExactJson(text);
   } catch (error) {
     if (error instanceof LimitExceeded) throw error;
     throw refuse(errorText(error));
