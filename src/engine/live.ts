@@ -173,6 +173,10 @@ export interface DagMemory {
   begun: Uint8Array;
   /** Nodes of the tasks, by number: a look into the map of all nodes costs more, and so does the id that it needs. */
   nodes: (NodeRecord | undefined)[];
+  /** What is wrong with the results of loops that are done, by number. */
+  faults: Map<number, string> | undefined;
+  /** What is wrong with the results that a target could have: no other task begins, and the node ends with it. */
+  fault: string | undefined;
 }
 
 /** What is kept in memory about a node that owns others. */

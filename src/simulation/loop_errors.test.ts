@@ -130,3 +130,62 @@ test("the retry of a workflow whose entrypoint ended with an error runs its exit
   expect(handler()).toBe("Succeeded");
   expect(simulation.view("w").status).toMatchObject({ phase: "Error", message: FAULT });
 });
+
+const CALLS = `
+entrypoint: main
+templates:
+  - { name: call, http: { url: "http://x" } }
+  - { name: last, container: { image: x } }
+  - { name: wait, suspend: {} }`;
+
+test.each([
+  // The first target that could have them ends the DAG.
+  ["a", "a", ["a: Succeeded", "b: Error"]],
+  ["a.Failed", "a", ["a: Succeeded", "b: Omitted"]],
+  ["a", "b", ["a: Succeeded", "b: Error", "c: Omitted"]],
+])("results of http calls that are no list end a DAG: b after %s, c after %s", (b, c, shown) => {
+  const tasks = `
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: call, withItems: [1, 2] }
+        - { name: b, template: last, depends: ${b} }
+        - { name: c, template: last, depends: ${c} }`;
+  for (const isForgetful of [false, true]) {
+    const options = { isForgetful, rules: [{ node: "a", result: "hi" }] };
+    const { status } = simulateWorkflow(CALLS + tasks, 20, options).view("w");
+    const message = "invalid character 'h' looking for beginning of value";
+    expect(status?.message).toBe(`error in entry template execution: ${message}`);
+    const nodes = Object.values(status?.nodes ?? {})
+      .filter(({ name }) => /^w\.[abc]$/.test(name));
+    expect(nodes.map((node) => `${node.displayName}: ${node.phase}`).sort()).toEqual(shown);
+  }
+});
+
+test("what runs beside it ends first, and a stop fails it", () => {
+  const tasks = `
+  - name: main
+    dag:
+      failFast: false
+      tasks:
+        - { name: a, template: call, withItems: [1, 2] }
+        - { name: b, template: last, depends: a }
+        - { name: c, template: wait }
+        - { name: d, template: last, depends: c }`;
+  const options = { rules: [{ node: "a", result: "hi" }] };
+  const simulation = simulateWorkflow(CALLS + tasks, 20, options);
+  expect(simulation.view("w").status?.phase).toBe("Running");
+  simulation.control("w", { type: "resume" });
+  passTime(simulation, 20);
+  const { phase, nodes } = simulation.view("w").status ?? {};
+  expect(phase).toBe("Error");
+  expect(Object.values(nodes ?? {}).some(({ name }) => name === "w.d")).toBe(false);
+
+  const stopped = simulateWorkflow(CALLS + tasks, 20, options);
+  stopped.control("w", { type: "stop" });
+  passTime(stopped, 20);
+  expect(stopped.view("w").status).toMatchObject({
+    phase: "Failed",
+    message: "Stopped with strategy 'Stop'",
+  });
+});

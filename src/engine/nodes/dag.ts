@@ -1,8 +1,7 @@
 /** DAG nodes: a task begins when its dependencies are done, and the targets decide the phase. */
-import { isLoop } from "../../spec/loops.ts";
 import type { DagTask, NodePhase, StepLike } from "../../spec/manifest.ts";
 import { addNode, change, end } from "../change.ts";
-import { isFailure } from "../failure.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
 import {
   hasEnded,
   isBoundaryAtWork,
@@ -12,7 +11,7 @@ import {
 } from "../records.ts";
 import { type DagMemory, type ExpandedCall, type Frame, membersOf, memoryOf } from "../live.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
-import { addReady, planDag } from "../scope/dag_plan.ts";
+import { addReady, isBefore, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { hookName, memberName, nodeId } from "../scope/names.ts";
@@ -42,9 +41,12 @@ import { beginIfUntouched } from "./start.ts";
 export function evaluateDag(turn: Turn, node: NodeRecord): void {
   if (!isBoundaryAtWork(node)) return;
   const memory = memoryOf(node);
-  const dag = memory.dag ??= planDag(frameOf(turn, node), membersOf(node));
+  const frame = frameOf(turn, node);
+  const isNew = memory.dag === undefined;
+  const dag = memory.dag ??= planDag(frame, membersOf(node));
   if (failFast(turn, node, undefined)) return;
-  noteDone(dag, memory.news ?? []);
+  noteDone(frame, dag, memory.news ?? []);
+  if (isNew) dag.fault = faultOfTargets(frame, dag);
   memory.news = undefined;
   startTasks(turn, node);
 }
@@ -58,12 +60,19 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frame, membersOf(node));
-  if (memory.brokenHook === undefined) beginReady(turn, node, frame, dag);
+  if (memory.brokenHook === undefined && dag.fault === undefined) {
+    beginReady(turn, node, frame, dag);
+  }
   if (turn.state.runtime.opened.length > 0) return;
-  const isLeft = dag.ready.length > dag.firstReady;
+  const isLeft = dag.fault === undefined && dag.ready.length > dag.firstReady;
   if (hasEnded(node) || failFast(turn, node, undefined, isLeft)) return;
   if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
+  if (dag.fault !== undefined) {
+    if (isCutOff(turn, node)) return end(turn, node, "Failed");
+    failNode(turn, node, dag.fault);
+    return change(turn, node, { outbound: [] });
+  }
   if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
   const phase = phaseOf(turn, frame, dag);
   if (phase === undefined) return;
@@ -73,7 +82,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const isCut = isCutOff(turn, node);
   const fault = isCut
     ? undefined
-    : faultOfHandlers(turn, node, frame, dag) ?? faultOfLoops(turn, node, frame, dag, phase);
+    : faultOfHandlers(turn, node, frame, dag) ?? faultOfLoops(dag, phase);
   if (fault !== undefined) failNode(turn, node, fault);
   else if (isCut) end(turn, node, "Failed");
   else if (phase !== "Succeeded") end(turn, node, phase);
@@ -102,35 +111,45 @@ function faultOfHandlers(
   return undefined;
 }
 
-/**
- * What is wrong with the results of a loop. It is the fault of the whole node as soon as a task after the loop has begun, and
- * otherwise when the node is about to succeed.
- */
-function faultOfLoops(
-  turn: Turn,
-  node: NodeRecord,
-  frame: Frame,
-  { plan, begun }: DagMemory,
-  phase: NodePhase,
-): string | undefined {
-  for (const [number, step] of (frame.template.dag?.tasks ?? []).entries()) {
-    if (!isLoop(step)) continue;
-    const isUsed = plan.dependents[number]?.some((dependent) => begun[dependent] === 1) === true;
-    if (phase !== "Succeeded" && !isUsed) continue;
-    const task = nodeByName(turn, `${node.name}.${step.name}`);
-    const fault = task?.type === "TaskGroup" ? loopFault(task, step) : undefined;
+/** What is wrong with the results of a loop, when the node is about to end. */
+function faultOfLoops({ plan, begun, faults }: DagMemory, phase: NodePhase): string | undefined {
+  for (const [loop, fault] of faults ?? []) {
+    const isUsed = plan.dependents[loop]?.some((dependent) => begun[dependent] === 1) === true;
+    if (phase === "Succeeded" || isUsed) return fault;
+  }
+  return undefined;
+}
+
+/** What is wrong with results that a target that has begun could have. */
+function faultOfTargets(frame: Frame, dag: DagMemory): string | undefined {
+  if (dag.faults === undefined) return undefined;
+  for (const target of dag.plan.targets) {
+    const task = dag.plan.numbers.get(target) ?? -1;
+    const fault = dag.nodes[task] === undefined ? undefined : faultBefore(frame, dag, task);
     if (fault !== undefined) return fault;
   }
   return undefined;
 }
 
+/** What is wrong with the results of a loop before a task. The task can't be carried out then. */
+function faultBefore(frame: Frame, { plan, faults }: DagMemory, task: number): string | undefined {
+  if (faults === undefined) return undefined;
+  const isEarlier = isBefore(frame, plan.names[task] ?? "");
+  for (const [loop, fault] of faults) if (isEarlier(plan.names[loop] ?? "")) return fault;
+  return undefined;
+}
+
 /** Counts down, at the tasks that wait for them, the tasks that are done. */
-function noteDone(dag: DagMemory, news: readonly NodeRecord[]): void {
+function noteDone(frame: Frame, dag: DagMemory, news: readonly NodeRecord[]): void {
   const { plan: { numbers, dependents }, waitingFor, begun } = dag;
-  for (const { step = "" } of news) {
-    const task = numbers.get(step);
+  for (const node of news) {
+    const task = numbers.get(node.step ?? "");
     if (task === undefined) continue;
     begun[task] = 1;
+    const fault = node.type === "TaskGroup"
+      ? loopFault(node, taskAt(frame, task) as DagTask)
+      : undefined;
+    if (fault !== undefined) (dag.faults ??= new Map()).set(task, fault);
     for (const dependent of dependents[task] ?? []) {
       const left = waitingFor[dependent] as number - 1;
       waitingFor[dependent] = left;
@@ -152,6 +171,8 @@ function beginReady(turn: Turn, node: NodeRecord, frame: Frame, dag: DagMemory):
     if (isOpen) {
       if (!beginTask(turn, node, frame, dag, task, existing)) return;
       dag.begun[task] = 1;
+      if (dag.plan.dependents[task] === undefined) dag.fault = faultBefore(frame, dag, task);
+      if (dag.fault !== undefined) return;
     } else if (existing !== undefined && !beginIfUntouched(turn, existing, node.id)) return;
     dag.firstReady++;
     if (turn.state.runtime.opened.length > 0) return;
@@ -184,6 +205,8 @@ function beginTask(
       end(turn, omitted, "Omitted", "omitted: depends condition not met");
       return true;
     }
+    const fault = faultBefore(frame, dag, number);
+    if (fault !== undefined) throw new NodeFailure(fault);
     calls = taskCalls(turn, node, frame, task);
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -164,13 +164,15 @@ function walk(
 export function planDag(frame: Frame, members: readonly NodeRecord[]): DagMemory {
   const plan = planOf(frame);
   const { counts, order } = plan;
-  const memory = {
+  const memory: DagMemory = {
     plan,
     waitingFor: counts.slice(),
     ready: order.filter((task) => counts[task] === 0),
     firstReady: 0,
     begun: new Uint8Array(counts.length),
     nodes: new Array<NodeRecord | undefined>(counts.length).fill(undefined),
+    faults: undefined,
+    fault: undefined,
   };
   for (const member of members) noteTaskNode(memory, member);
   return memory;
