@@ -92,6 +92,24 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "an attempt that is followed by another one is no failure for failFast",
   },
   {
+    subject: "Backoff of a retry strategy without a `limit`",
+    reference: "Not waited for: the next attempt begins at once",
+    choice: "better",
+    sluice: "Waited for",
+    why:
+      "Whoever writes a backoff wants to spare what failed, above all if the step is repeated for ever",
+    shown: "src/engine/nodes/retry.test.ts: a backoff is waited for, also without a limit",
+  },
+  {
+    subject: "Output with a `globalName` of a DAG that no other DAG calls",
+    reference: "Not published; that of a Steps template is",
+    choice: "better",
+    sluice: "Published",
+    why: "What a name is for must not depend on the kind of the template",
+    shown:
+      "src/simulation/outputs.test.ts: an output with a globalName of an entrypoint that is a %s is one of the workflow",
+  },
+  {
     subject: "Daemon that ends while its group goes on",
     reference: "The workflow ends with nodes that are still Running or Pending",
     choice: "better",

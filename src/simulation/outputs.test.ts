@@ -129,3 +129,26 @@ templates:
     expect(node?.message).toBe(message && `task 'w.b' errored: ${message}`);
   },
 );
+
+test.each([
+  ["Steps", "steps: [[{ name: a, template: work }]]", "steps.a"],
+  ["DAG", "dag: { tasks: [{ name: a, template: work }] }", "tasks.a"],
+])(
+  "an output with a globalName of an entrypoint that is a %s is one of the workflow",
+  (_, body, a) => {
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+  - name: main
+    outputs: { parameters: [{ name: p, globalName: g, valueFrom: { parameter: "{{${a}.outputs.parameters.o}}" } }] }
+    ${body}
+  - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o, default: made } }] } }`,
+      5,
+    );
+    expect(simulation.view("w").status?.outputs?.parameters).toEqual([{
+      name: "g",
+      value: "made",
+    }]);
+  },
+);

@@ -69,3 +69,16 @@ test("a limit that is no number does not hide why an attempt is the last one", (
   const dag = `dag: { tasks: [{ name: q, template: leaf, when: "a b == c" }] }`;
   expect(retried(`{ limit: "{{workflow.parameters.odd}}" }`, dag)[0]).toBe("a: Error: ");
 });
+
+test("a backoff is waited for, also without a limit", () => {
+  const spec = (limit: string) => `
+entrypoint: main
+templates:
+  - { name: main, retryStrategy: { ${limit} backoff: { duration: 4s } }, container: { image: x } }`;
+  for (const limit of ["", "limit: 9, "]) {
+    const simulation = simulateWorkflow(spec(limit), 12, { rules: [{ outcome: "Failed" }] });
+    const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+    // Each takes two seconds.
+    expect(nodes.map(({ name }) => name)).toEqual(["w", "w(0)", "w(1)", "w(2)"]);
+  }
+});
