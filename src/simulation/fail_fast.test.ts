@@ -203,3 +203,25 @@ function phasesOf(simulation: Simulation): Record<string, string | undefined> {
   const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
   return Object.fromEntries(nodes.map(({ displayName, phase }) => [displayName, phase]));
 }
+
+test.each([
+  ["its step", "{ name: a, template: work }", /^child '.*' failed$/],
+  // Its exit handler may no longer begin, so the attempt does not end by itself.
+  [
+    "a step with an exit handler",
+    "{ name: a, template: work, hooks: { exit: { template: work } } }",
+    ended.message,
+  ],
+])("an attempt of the template ends with what is said of %s", (_, step, message) => {
+  for (const isForgetful of [false, true]) {
+    const status = statusOf(
+      `retryStrategy: { limit: 1 }, steps: [[${step}, { name: b, template: work }]]`,
+      [{ node: "a$", outcome: "Failed" }, { node: "b$", after: 4 }],
+      isForgetful,
+    );
+    expect(status).toMatchObject({ phase: "Failed", message: "No more retries left" });
+    const attempts = Object.values(status?.nodes ?? {}).filter(({ nodeFlag }) => nodeFlag?.retried);
+    expect(attempts.map((node) => node.phase)).toEqual(["Failed", "Failed"]);
+    for (const attempt of attempts) expect(attempt.message).toMatch(message);
+  }
+});

@@ -31,6 +31,7 @@ const STRIDE = 256;
 
 /**
  * When the template asks for it, ends a Steps or DAG node after the failure of a child. True while nothing new may begin.
+ * As in the reference, an attempt that is done with its steps ends as it does without failFast.
  * @param group the step group that is open
  * @param isLeft a task of the DAG is ready that may no longer begin
  */
@@ -41,6 +42,7 @@ export function failFast(
   isLeft = false,
 ): boolean {
   if (!isShut(turn, node)) return false;
+  if (node.role === "attempt" && group !== undefined && endsByItself(group)) return false;
   if (!isAnyAtWork(turn, node)) {
     if (!isLeft && isDoneByFailure(node, group ?? node)) return false;
     // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
@@ -54,6 +56,11 @@ export function failFast(
     endInside(turn, node);
   }
   return true;
+}
+
+/** Tells whether a step of a group has failed, and all that has begun is done, with its hooks. */
+function endsByItself(group: NodeRecord): boolean {
+  return memoryOf(group).firstFailed !== undefined && areMembersDone(group);
 }
 
 /**
