@@ -92,12 +92,29 @@ describe("a hook of a task", () => {
 
 describe("an exit handler", () => {
   test.each([hook("1 +", "ok", "exit"), "hooks: { exit: { template: needs } }"])(
-    "of a step that is broken ends the workflow with an error: %s",
+    "of a step that is broken fails the steps: %s",
     (hooks) => {
       const { phase, phases } = inSteps(hooks);
-      expect([phase, phases.get("w[0]")]).toEqual(["Error", "Error"]);
+      expect([phase, phases.get("w[0]"), phases.get("w")]).toEqual(["Failed", "Error", "Failed"]);
     },
   );
+
+  test("of a step that is broken: others may go on after its template, or repeat it", () => {
+    const broken = "steps: [[{ name: a, template: ok, hooks: { exit: { template: needs } } }]]";
+    const inside = (main: string, strategy = "") =>
+      endOf(`${main} }\n  - { name: sub, ${strategy} ${broken}`).phase;
+    expect(inside(
+      "steps: [[{ name: s, template: sub, continueOn: { failed: true } }], [{ name: b, template: ok }]]",
+    )).toBe("Succeeded");
+    expect(inside(
+      "dag: { tasks: [{ name: s, template: sub }, { name: b, template: ok, depends: s.Failed }] }",
+    )).toBe("Succeeded");
+    const repeated = endOf(`retryStrategy: { limit: 1 }, ${broken}`);
+    expect([repeated.message, repeated.phases.get("w(1)")]).toEqual([
+      "No more retries left",
+      "Failed",
+    ]);
+  });
 
   test.each([hook("1 +", "ok", "exit"), "hooks: { exit: { template: needs } }"])(
     "of a task that is broken changes nothing for the tasks after it: %s",

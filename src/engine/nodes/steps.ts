@@ -42,7 +42,7 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     beginIfUntouched(turn, group, node.id);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {
-      end(turn, node, group.isErrored === true ? "Error" : "Failed", group.message);
+      end(turn, node, "Failed", group.message);
       return;
     }
     const fault = loopsFault(frame, group);
@@ -137,7 +137,6 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   if (hasWokenWatcher(turn, node, group)) return;
   const { firstFailed: failed, brokenHook, cursor, calls = [] } = memoryOf(group);
   if (brokenHook !== undefined) {
-    if (brokenHook.hook === "exit") change(turn, group, { isErrored: true });
     end(turn, group, "Error", brokenHook.message);
   } else if (failed?.isErrored === true) {
     const text = failed.message ?? "";
