@@ -194,7 +194,7 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
   if (!hasEnded(node)) {
     if (node.type === "Retry" || node.lock !== undefined) return wayTo(turn, node);
     const { dag, brokenHook } = memoryOf(node);
-    const beginsNothing = isShut(turn, node) || brokenHook !== undefined;
+    const beginsNothing = isShut(turn, node) || (brokenHook ?? dag?.fault) !== undefined;
     const next = beginsNothing ? undefined : dag?.ready[dag.firstReady];
     if (next !== undefined) return [...wayTo(turn, node), dag?.plan.rank[next] ?? Infinity];
   }
