@@ -35,9 +35,15 @@ function pruneDeclarations(): void {
   }
 }
 
+function compile(...options: string[]): void {
+  const tsc = ["run", "-A", "npm:typescript/tsc", "-p", "tsconfig.build.json", "--noCheck"];
+  execFileSync(process.execPath, [...tsc, ...options], { cwd: ROOT, stdio: "inherit" });
+}
+
 for (const folder of [LIB, PAGES]) rmSync(folder, { recursive: true, force: true });
-const tsc = ["run", "-A", "npm:typescript/tsc", "-p", "tsconfig.build.json", "--noCheck"];
-execFileSync(process.execPath, tsc, { cwd: ROOT, stdio: "inherit" });
+// Comments stay where users read them: in the declarations.
+compile("--declaration", "false", "--removeComments");
+compile("--emitDeclarationOnly");
 pruneDeclarations();
 rmSync(PAGES_BUILDER);
 await buildPages(PAGES);

@@ -15,6 +15,7 @@ export const ALONE = {
     "src/expr/templates/contexts.test.ts",
     "src/expr/templates/template.test.ts",
     "src/platform/fair_limiter.test.ts",
+    "src/platform/line_splitter.test.ts",
     "src/platform/serve.test.ts",
     "src/platform/turns.test.ts",
     "src/service/events/binding_runs.test.ts",

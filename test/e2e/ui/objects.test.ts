@@ -6,7 +6,7 @@ import { FAILS, LONG, openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts"
 const missing = browserMissing();
 const PATIENCE = { timeout: 20_000, interval: 50 };
 /** Ends without starting anything. */
-const AT_ONCE = { entrypoint: "main", templates: [{ name: "main", steps: [] }] };
+const AT_ONCE = { entrypoint: "main", templates: [{ name: "main", steps: [[]] }] };
 const DESCRIPTION = "workflows.argoproj.io/description";
 
 interface Found {
