@@ -1,4 +1,5 @@
 /** What lists of the archive mean, for both adapters: which rows a query selects, in which order, how rows are counted. */
+import { timeOf } from "../base/time_of.ts";
 import { invalid } from "../base/problem.ts";
 import { passesFilter } from "../expr/selectors/entry_filter.ts";
 import { matchesLabels } from "../expr/selectors/label_selector.ts";
@@ -117,8 +118,8 @@ export function dayOf(time: number): string {
 
 /** When a day begins, epoch ms. @throws {Problem} InvalidArgument when it is no day */
 export function beginOfDay(day: string): number {
-  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  if (Number.isNaN(time)) throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
+  const time = /^\d{4}-\d\d-\d\d$/.test(day) ? timeOf(day) : undefined;
+  if (time === undefined) throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
   return time;
 }
 

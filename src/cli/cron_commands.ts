@@ -1,4 +1,5 @@
 /** Commands that only cron workflows have: suspend, resume, backfill. */
+import { timeOf } from "../base/time_of.ts";
 import { type Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
@@ -79,8 +80,8 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   });
   const times = dueBetween(
     cron,
-    timeOf("--start", options.start),
-    options.end === undefined ? context.now() : timeOf("--end", options.end),
+    timeGiven("--start", options.start),
+    options.end === undefined ? context.now() : timeGiven("--end", options.end),
     options.maxworkflowcount ?? options.maxWorkflowCount,
   );
   if (times.length === 0) say(`${name} has no scheduled time between --start and --end`);
@@ -109,9 +110,9 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   }
 }
 
-function timeOf(option: string, text: string): number {
-  const at = Date.parse(text);
-  if (Number.isNaN(at)) {
+function timeGiven(option: string, text: string): number {
+  const at = timeOf(text);
+  if (at === undefined) {
     throw new UsageError(`${option} takes a time such as 2026-01-31T12:00:00Z, received ${text}`);
   }
   return at;

@@ -1,4 +1,5 @@
 /** The lines of logs: loaded only by commands that print some. */
+import { timeOf } from "../base/time_of.ts";
 import type { LogLine } from "../client/answer.ts";
 import { linesToTheEnd, NewLines } from "../client/followed_log.ts";
 import { type Context, UsageError } from "./context.ts";
@@ -14,7 +15,7 @@ export async function printLogs(
   options: LogOptions & { pod?: string },
 ): Promise<void> {
   const { sinceTime } = options;
-  if (sinceTime !== undefined && Number.isNaN(Date.parse(sinceTime))) {
+  if (sinceTime !== undefined && timeOf(sinceTime) === undefined) {
     throw new UsageError(`--since-time takes a time such as 2026-01-31T12:00:00Z`);
   }
   const query = {

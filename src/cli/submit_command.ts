@@ -1,4 +1,5 @@
 /** `submit`: workflows from files, or from a stored template. */
+import { timeOf } from "../base/time_of.ts";
 import { type Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { nearestName } from "../base/nearest_name.ts";
@@ -89,7 +90,7 @@ async function scheduledTime(
   { scheduledTime: time }: SubmitOptions,
 ): Promise<Record<string, string>> {
   if (time === undefined) return {};
-  if (Number.isNaN(Date.parse(time))) {
+  if (timeOf(time) === undefined) {
     throw new UsageError(
       `--scheduled-time takes a time such as 2026-01-31T12:00:00Z, received ${
         JSON.stringify(time)

@@ -1,4 +1,5 @@
 /** Routes of event deliveries: what became of accepted events, and the replay of dead letters. */
+import { timeOf } from "../../base/time_of.ts";
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { invalid } from "../../base/problem.ts";
@@ -44,8 +45,8 @@ function deliveryWire(delivery: ShownDelivery): JsonObject {
 /** @throws {Problem} InvalidArgument when the text is not a time */
 function timeMs(name: string, text: string | undefined): number | undefined {
   if (text === undefined || text === "") return undefined;
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) {
+  const ms = timeOf(text);
+  if (ms === undefined) {
     throw invalid(`${name} is "${text}", expected a time like 2026-01-31T12:00:00Z`);
   }
   return ms;
