@@ -18,7 +18,6 @@ import {
   scheduleText,
 } from "../../events/cron.ts";
 import { mustStop } from "../../events/cron_conditions.ts";
-import { nextTurn } from "../../platform/clock.ts";
 import { skippedAnnotation, type SkipReason, withSkip } from "../../spec/cron_skips.ts";
 import {
   type CronWorkflow,
@@ -26,23 +25,18 @@ import {
   ManifestKind,
   type Workflow,
 } from "../../spec/manifest.ts";
-import { apiVersionOf, cronLabel } from "../../spec/naming.ts";
-import type { IndexEntry, ListPage } from "../../store/port.ts";
+import { apiVersionOf } from "../../spec/naming.ts";
 import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { readManifest } from "../manifests/reads.ts";
 import { loadTemplates } from "../manifests/template_access.ts";
 import { changeManifest } from "../manifests/writes.ts";
 import { isTransient, undefinedWhenNotFound } from "../problem_kinds.ts";
 import { storeWorkflow } from "../workflows/create.ts";
-import { NOT_ARCHIVED } from "../workflows/reads.ts";
-import { ownersOf } from "../workflows/stored_workflow.ts";
+import { archivedRuns, findCron } from "./children.ts";
 
 const KIND = ManifestKind.CronWorkflow;
 /** Longer than the time in which a due time may be looked at again. */
 const KEY_TTL_MS = 3_600_000;
-/** Workflows of a cron workflow that are read at once. */
-const CHILDREN_PAGE = 500;
 
 /**
  * Runs a cron workflow at a due time.
@@ -200,7 +194,8 @@ async function reconcileCron(
   const found = await findCron(deps, namespace, name);
   if (found === undefined) return;
   const { cron, children } = found;
-  const byUid = new Map(children.map((child) => [child.uid, child]));
+  const byUid = new Map<string, { phase: string }>(children.map((child) => [child.uid, child]));
+  for (const child of await archivedRuns(deps, cron, byUid)) byUid.set(child.uid, child);
   const settle = (before: CronWorkflowStatus): CronWorkflowStatus => {
     let status = before;
     const known = new Set((before.active ?? []).map(({ uid }) => uid));
@@ -244,53 +239,6 @@ function stops(cron: CronWorkflow, deps: ServiceDeps): boolean {
     // The next run reports a condition that fails.
     return false;
   }
-}
-
-/**
- * A cron workflow with its workflows in the store; undefined when it no longer exists. Those of an earlier one of its name,
- * which were left when that was deleted, are nobody's.
- */
-async function findCron(
-  deps: ServiceDeps,
-  namespace: string,
-  name: string,
-): Promise<{ cron: CronWorkflow; children: IndexEntry[] } | undefined> {
-  const stored = await deps.store.manifests.get(KIND, namespace, name);
-  if (stored === undefined) return undefined;
-  const cron = await readManifest<CronWorkflow>(deps, KIND, namespace, name).catch(
-    undefinedWhenNotFound,
-  );
-  if (cron === undefined) return undefined;
-  const children = await childrenOf(deps, namespace, name, cron.metadata.uid);
-  return { cron: { ...cron, metadata: { ...cron.metadata, name, namespace } }, children };
-}
-
-/** Those that are kept may be many, so their headers are read page by page. */
-async function childrenOf(
-  deps: ServiceDeps,
-  namespace: string,
-  name: string,
-  uid: string | undefined,
-): Promise<IndexEntry[]> {
-  const { query } = deps.history?.live ?? deps.store;
-  const key = cronLabel(deps.settings.naming);
-  const labels = [{ key, operator: "=" as const, values: [name] }, NOT_ARCHIVED];
-  const children: IndexEntry[] = [];
-  let from: string | undefined;
-  do {
-    const page: ListPage = await query.list({
-      ...{ kind: "wf", namespace, labels, limit: CHILDREN_PAGE, parts: ["h"] },
-      ...defined({ continue: from }),
-    });
-    for (const { index, parts } of page.items) {
-      const owners = ownersOf(parts["h"]);
-      const isOwn = owners.some((owner) => owner.controller === true && owner.uid === uid);
-      if (isOwn) children.push(index);
-    }
-    from = page.continue;
-    if (from !== undefined) await nextTurn();
-  } while (from !== undefined);
-  return children;
 }
 
 async function stopForGood(deps: ServiceDeps, namespace: string, name: string): Promise<void> {

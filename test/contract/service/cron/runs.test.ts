@@ -23,7 +23,9 @@ import {
   type ObjectMeta,
   type OwnerReference,
 } from "../../../../src/spec/manifest.ts";
+import { rowOf } from "../../archive/archive_setting.ts";
 import { Deployment } from "../../../support/deployment.ts";
+import { MemoryArchive } from "../../../support/memory_archive.ts";
 import { serviceDeps } from "../../../support/service_deps.ts";
 
 const KIND = ManifestKind.CronWorkflow;
@@ -362,4 +364,16 @@ test("runs of an earlier cron workflow of the name are not counted, held against
   await pass(2);
   expect(await made()).toEqual([nameAt(1), nameAt(2)]);
   expect(await status()).toMatchObject({ active: null, succeeded: 1 });
+});
+
+test("a run that is in the archive before anybody has looked is counted by its end", async () => {
+  const archive = new MemoryArchive();
+  deps.history = { live: deployment.store, archive, trouble: () => undefined };
+  await create({});
+  await pass(65);
+  const [active] = (await status())?.active ?? [];
+  await archive.put([rowOf(String(active?.["uid"]), { phase: "Succeeded" })]);
+  await host.execute("default", nameAt(1), { type: "delete" });
+  await pass(2);
+  expect(await status()).toMatchObject({ active: null, succeeded: 1, failed: 0 });
 });
