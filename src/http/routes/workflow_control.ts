@@ -5,6 +5,7 @@ import { makeCallbacks } from "../../service/callbacks/make.ts";
 import { controlWorkflow } from "../../service/workflows/control.ts";
 import { planRetry } from "../../service/workflows/retry_plan.ts";
 import { resubmitWorkflow } from "../../service/workflows/resubmit.ts";
+import type { Workflow } from "../../spec/manifest.ts";
 import type { StructSchema } from "../../spec/schema/schema.ts";
 import { idempotencyOf } from "../idempotency_header.ts";
 import {
@@ -51,16 +52,30 @@ function control<B>(
     hasMinimal: true,
     run: async (call) => {
       const key = idempotencyOf(call);
-      return changedWire(
-        call,
-        await controlWorkflow(call.service, call.caller, workflowRef(call), request(call.body), {
-          idempotency: key && await key,
-          isBrief: call.isMinimal,
-          cause: causeOf(call),
-        }),
-      );
+      const order = request(call.body);
+      const ref = workflowRef(call);
+      const changed = await controlWorkflow(call.service, call.caller, ref, order, {
+        idempotency: key && await key,
+        isBrief: call.isMinimal,
+        cause: causeOf(call),
+      });
+      if (isAboutTheEnd(order) && isHeld(changed)) {
+        call.warn("the workflow is suspended: it ends when it is resumed");
+      }
+      return changedWire(call, changed);
     },
   });
+}
+
+/** Whether an order is to end the whole workflow. */
+function isAboutTheEnd(order: ControlRequest): boolean {
+  return order.type === "terminate" ||
+    (order.type === "stop" && (order.nodeFieldSelector ?? "") === "");
+}
+
+/** Whether it ends only when it is resumed, as in the reference: whoever stops it should know. */
+function isHeld({ spec, status }: Workflow): boolean {
+  return spec.suspend === true && (status?.finishedAt ?? null) === null;
 }
 
 function retryOptions({ restartSuccessful, nodeFieldSelector, parameters }: WorkflowRetryBody) {

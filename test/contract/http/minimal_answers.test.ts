@@ -210,3 +210,18 @@ test(
   },
   30_000,
 );
+
+test.each(["stop", "terminate"])("%s of a suspended workflow says when it ends", async (verb) => {
+  const put = (name: string, verb: string, body = {}, headers = {}) =>
+    send("PUT", `workflows/brief/${name}/${verb}`, body, headers);
+  const warning = async (sent: Promise<Response>) => (await sent).headers.get("warning");
+  const name = `held-${verb}`;
+  await answer(create(name));
+  await answer(put(name, "suspend"));
+  for (const headers of [{}, MINIMAL]) {
+    expect(await warning(put(name, verb, {}, headers))).toContain("ends when it is resumed");
+  }
+  expect(await warning(put(name, "resume"))).toBe(null);
+  await answer(create(`free-${verb}`));
+  expect(await warning(put(`free-${verb}`, verb))).toBe(null);
+});
