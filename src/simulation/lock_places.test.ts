@@ -44,3 +44,20 @@ templates:
     ["w.c", "Succeeded"],
   ]);
 });
+
+test("a DAG that holds a lock begins the elements of a loop before the task after it", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    parallelism: 1
+    synchronization: { mutexes: [{ name: m }] }
+    dag: { tasks: [{ name: a, template: work, withItems: [1, 2] }, { name: b, template: work }] }
+  - { name: work, container: { image: x } }`,
+    1,
+    { rules: [{ outcome: "Hang" }] },
+  );
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  expect(nodes.map(({ name }) => name)).toEqual(["w", "w.a", "w.a(0:1)"]);
+});

@@ -192,7 +192,8 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
     return [...wayTo(turn, node), Infinity];
   }
   if (!hasEnded(node)) {
-    if (node.type === "Retry" || node.lock !== undefined) return wayTo(turn, node);
+    const isWaitingForLocks = node.synchronizationStatus?.waiting !== undefined;
+    if (node.type === "Retry" || isWaitingForLocks) return wayTo(turn, node);
     const { dag, brokenHook } = memoryOf(node);
     const beginsNothing = isShut(turn, node) || (brokenHook ?? dag?.fault) !== undefined;
     const next = beginsNothing ? undefined : dag?.ready[dag.firstReady];
