@@ -119,6 +119,44 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
+    subject: "Step that can't be carried out, beside others that run",
+    reference: "Its group ends at once; the others stay Running in a workflow that has finished",
+    choice: "better",
+    sluice: "The group ends when the others have ended",
+    why: "As above; the steps of a group are never cut off because another one has failed",
+    shown:
+      "src/simulation/step_errors.test.ts: a group in which a step can't be carried out ends when the steps beside it have ended",
+  },
+  {
+    subject: "Entrypoint whose pod is still pending at its `timeout`",
+    reference:
+      "The node has failed, the workflow has an error in its entry template, and no exit handler runs",
+    choice: "better",
+    sluice: "The workflow has failed with `timeout`, and its exit handler runs",
+    why: "It makes no difference to the clean-up whether the pod had begun",
+    shown:
+      "src/simulation/step_errors.test.ts: the exit handler runs after an entrypoint that timed out before it began",
+  },
+  {
+    subject: "Stop of a step with a retry strategy that waits for a lock",
+    reference: "Makes an attempt that fails at once",
+    choice: "better",
+    sluice: "The step fails without an attempt",
+    why: "Nothing has been attempted",
+    shown:
+      "src/simulation/lock_places.test.ts: a stop begins no attempt of a step that waits for a lock",
+  },
+  {
+    subject: "Task after a loop in a DAG that has an exit handler",
+    reference:
+      "Begins with the exit handler of the loop; after a task without a loop, when the handler has ended",
+    choice: "better",
+    sluice: "Begins when the handler has ended, after loops too",
+    why: "What comes after may rely on the clean-up",
+    shown:
+      "src/simulation/loop_hooks.test.ts: a task after a loop in a DAG begins when the exit handler of the loop has ended",
+  },
+  {
     subject: "Condition of a hook that names something that does not exist yet",
     reference:
       "The group or task fails at once; the outputs of the step itself are never available",

@@ -1,6 +1,6 @@
 /** Locks of steps whose number is bounded. */
 import { expect, test } from "vitest";
-import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 test.each(["", ", retryStrategy: { limit: 1 }"])(
   "a step without a place does not hold a lock%s",
@@ -60,4 +60,22 @@ templates:
   );
   const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
   expect(nodes.map(({ name }) => name)).toEqual(["w", "w.a", "w.a(0:1)"]);
+});
+
+test("a stop begins no attempt of a step that waits for a lock", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: a, template: lock }, { name: b, template: lock }]] }
+  - name: lock
+    synchronization: { mutexes: [{ name: m }] }
+    retryStrategy: { limit: 1 }
+    container: { image: x }`;
+  const simulation = simulateWorkflow(spec, 3, { rules: [{ outcome: "Hang" }] });
+  simulation.control("w", { type: "stop" });
+  passTime(simulation, 3);
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  const names = Object.values(nodes).map((node) => `${node.displayName}: ${node.phase}`);
+  expect(phase).toBe("Failed");
+  expect(names).toEqual(["w: Failed", "[0]: Failed", "a: Failed", "b: Failed", "a(0): Failed"]);
 });

@@ -144,3 +144,23 @@ templates:
     expect(named("w.a.onExit")).toMatchObject({ phase: "Succeeded", type: "Pod" });
   },
 );
+
+test("a task after a loop in a DAG begins when the exit handler of the loop has ended", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: work, withItems: [1, 2], hooks: { exit: { template: work } } }
+        - { name: b, template: work, depends: a }
+  - { name: work, container: { image: x } }`;
+  const rules = [{ node: "a.onExit", after: 5 }];
+  const simulation = simulateWorkflow(spec, 8, { rules });
+  const names = () =>
+    Object.values(simulation.view("w").status?.nodes ?? {}).map(({ name }) => name);
+  expect(names()).toContain("w.a.onExit");
+  expect(names()).not.toContain("w.b");
+  passTime(simulation, 10);
+  expect(names()).toContain("w.b");
+});

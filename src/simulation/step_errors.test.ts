@@ -89,3 +89,36 @@ templates:
   expect(nodes.filter(({ type }) => type === "Skipped").map((node) => node.message))
     .toEqual([message]);
 });
+
+test("a group in which a step can't be carried out ends when the steps beside it have ended", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: job, template: job }, { name: ask, template: ask }]] }
+  - { name: job, container: { image: x } }
+  - name: ask
+    suspend: { duration: 1s }
+    outputs: { parameters: [{ name: o, valueFrom: { supplied: {} } }] }`;
+  const simulation = simulateWorkflow(spec, 4, { rules: [{ node: "job", after: 6 }] });
+  const phases = () =>
+    Object.values(simulation.view("w").status?.nodes ?? {}).map(({ displayName, phase }) =>
+      `${displayName}: ${phase}`
+    );
+  expect(phases()).toEqual(["w: Running", "[0]: Running", "job: Running", "ask: Error"]);
+  passTime(simulation, 10);
+  expect(phases()).toEqual(["w: Failed", "[0]: Error", "job: Succeeded", "ask: Error"]);
+});
+
+test("the exit handler runs after an entrypoint that timed out before it began", () => {
+  const spec = `
+entrypoint: main
+onExit: work
+templates:
+  - { name: main, timeout: 2s, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+  const rules = [{ node: "^w$", outcome: "Pending" }] as const;
+  const { phase, message, nodes = {} } = simulateWorkflow(spec, 10, { rules }).view("w").status ??
+    {};
+  expect([phase, message]).toEqual(["Failed", "timeout"]);
+  expect(Object.values(nodes).map((node) => node.phase)).toEqual(["Failed", "Succeeded"]);
+});
