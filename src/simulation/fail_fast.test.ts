@@ -225,3 +225,26 @@ test.each([
     for (const attempt of attempts) expect(attempt.message).toMatch(message);
   }
 });
+
+test.each([false, true])(
+  "a DAG in which tasks come after a template that its own failFast has ended, with a restart after each turn: %s",
+  (isForgetful) => {
+    const spec = `
+entrypoint: main
+templateDefaults: { failFast: true }
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: sub }
+        - { name: b, template: work, depends: a }
+        - { name: c, template: work, depends: b }
+  - { name: sub, steps: [[{ name: x, template: work }], [{ name: y, template: work }]] }
+  - { name: work, container: { image: x } }`;
+    const rules: TaskRule[] = [{ node: "x", outcome: "Failed" }];
+    const { status } = simulateWorkflow(spec, 10, { rules, isForgetful }).view("w");
+    expect(status).toMatchObject(ended);
+    const omitted = Object.values(status?.nodes ?? {}).filter(({ phase }) => phase === "Omitted");
+    expect(omitted.map(({ name }) => name)).toEqual(["w.b", "w.c"]);
+  },
+);

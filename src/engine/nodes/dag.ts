@@ -33,7 +33,7 @@ import {
   startMember,
   succeed,
 } from "./group.ts";
-import { isNext } from "./gate.ts";
+import { isNext, isShut } from "./gate.ts";
 import { newNode } from "./new_node.ts";
 import { beginIfUntouched } from "./start.ts";
 
@@ -67,6 +67,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const isLeft = dag.fault === undefined && dag.ready.length > dag.firstReady;
   if (hasEnded(node) || failFast(turn, node, undefined, isLeft)) return;
   if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
+  if (isCutApart(turn, node, dag) && failFast(turn, node, undefined, true)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   if (dag.fault !== undefined) {
     if (isCutOff(turn, node)) return end(turn, node, "Failed");
@@ -89,6 +90,17 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   else succeed(turn, node, frame);
   // What could not be carried out has no end from which others go on.
   if (node.isErrored === true) change(turn, node, { outbound: [] });
+}
+
+/**
+ * Tells whether failFast or an error has ended a template inside a DAG with failFast, and tasks come after it. They have no
+ * parent then, so the DAG does not end by itself, as in the reference.
+ */
+function isCutApart(turn: Turn, node: NodeRecord, { plan, nodes }: DagMemory): boolean {
+  return isShut(turn, node) &&
+    nodes.some((task, number) =>
+      task?.outbound?.length === 0 && isFailedOrError(task) && plan.dependents[number] !== undefined
+    );
 }
 
 /** Tells whether a shutdown cuts this node off. Exit handlers go on. */
