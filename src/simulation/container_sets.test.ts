@@ -34,3 +34,22 @@ templates: [{ name: main, containerSet: { containers: [{ name: one, image: x }, 
   ]);
   expect(phasesWith(3)[1]).toBe("w.one Failed one: Error (exit code 3):");
 });
+
+test("a container set that may no longer begin shows its containers, which have failed with it", () => {
+  const spec = `
+entrypoint: main
+activeDeadlineSeconds: 2
+templates:
+  - { name: main, dag: { tasks: [{ name: a, template: work }, { name: s, template: set, depends: a.Failed }] } }
+  - { name: set, containerSet: { containers: [{ name: one, image: x }, { name: main, image: x, dependencies: [one] }] } }
+  - { name: work, container: { image: x } }`;
+  const { status } = simulateWorkflow(spec, 5, { rules: [{ outcome: "Hang" }] }).view("w");
+  const late = { phase: "Failed", message: "Step exceeded its deadline" };
+  const nodes = Object.values(status?.nodes ?? {}).filter(({ name }) => name.startsWith("w.s"));
+  expect(nodes).toMatchObject([
+    { name: "w.s", ...late },
+    { name: "w.s.one", ...late },
+    { name: "w.s.main", ...late },
+  ]);
+  expect(status).toMatchObject({ phase: "Failed", progress: "0/4" });
+});

@@ -35,7 +35,10 @@ import { refuseStart } from "../shutdown/refuse_start.ts";
 export function startTask(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
   const { call, template } = work;
   const patch: NodePatch = { ...status, startedAt: turn.env.now };
-  if (refuseStart(turn, node, patch, call.isExit)) return;
+  if (refuseStart(turn, node, patch, call.isExit)) {
+    createContainers(turn, node, template);
+    return endContainersWith(turn, node, node.message ?? "");
+  }
   const { specs } = turn.state;
   patch.starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
   change(turn, node, patch);
