@@ -50,6 +50,12 @@ export interface TemplateContext {
   text: string;
 }
 
+/**
+ * What is known of the end of the workflow. True for its exit handler and its hooks: `workflow.status` and `workflow.failures` have
+ * values. In hooks of steps only the status has one.
+ */
+export type KnownEnd = boolean | "running";
+
 /** A Steps or DAG node's template with its inputs filled in, and where it came from. */
 export interface Frame {
   template: Template;
@@ -60,8 +66,8 @@ export interface Frame {
   /** Its steps or tasks may have hooks. */
   hasHooks: boolean;
   context: TemplateContext;
-  /** `workflow.status` and `workflow.failures` may be used inside. */
-  hasEnd: boolean;
+  /** What its steps may use of `workflow.status` and `workflow.failures`. */
+  hasEnd: KnownEnd;
   /** Its steps or tasks by name, once somebody has asked for one. */
   steps: ReadonlyMap<string, PlacedStep> | undefined;
   /** Steps and tasks whose result a text refers to, once somebody has asked. */

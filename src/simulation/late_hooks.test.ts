@@ -128,3 +128,30 @@ test.each(
   expect(exit?.phase).toBe("Succeeded");
   expect(phase).not.toBe("Running");
 });
+
+test("hooks of steps and the templates that they call know that the workflow is running", () => {
+  const notify =
+    `arguments: { parameters: [{ name: p, value: "{{workflow.status}}" }] }, template: notify`;
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+onExit: notify
+templates:
+  - name: main
+    steps: [[{ name: a, template: work, hooks: { exit: { ${notify} }, go: { ${notify}, expression: "true" } } }]]
+  - name: notify
+    inputs: { parameters: [{ name: p, default: none }] }
+    steps: [[{ name: b, template: say, when: "{{workflow.status}} == Running", arguments: { parameters: [{ name: p, value: "{{workflow.status}}" }] } }]]
+  - { name: say, inputs: { parameters: [{ name: p }] }, container: { image: x } }
+  - { name: work, container: { image: x } }`,
+    20,
+  );
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  expect(phase).toBe("Succeeded");
+  const said = (name: string) =>
+    Object.values(nodes).find((node) => node.name === name)?.inputs?.parameters?.[0]?.value;
+  expect(["w[0].a.onExit", "w[0].a.hooks.go", "w[0].a.onExit[0].b"].map(said))
+    .toEqual(["Running", "Running", "Running"]);
+  expect(Object.values(nodes).find(({ name }) => name === "w.onExit[0].b")?.message)
+    .toBe("when 'Succeeded == Running' evaluated false");
+});

@@ -9,7 +9,7 @@ import { hookReferences } from "../scope/references.ts";
 import { getBoundary, getOwner, nodeByName } from "../tree.ts";
 import { isWatching, watch } from "../change.ts";
 import { waitAgain } from "../scope/dag_plan.ts";
-import { isTrue, joinScopes, mayPassLater, scopeOf } from "../scope/expressions.ts";
+import { isTrue, mayPassLater } from "../scope/expressions.ts";
 import { findHook, hasHooks, hookNames } from "../scope/hook_definitions.ts";
 import { hookName } from "../scope/names.ts";
 import { LIVE, membersOf, memoryOf } from "../live.ts";
@@ -212,9 +212,6 @@ function begin(
   }
 }
 
-/** What conditions of hooks know besides: outside the exit handler, a workflow with steps at work is running. */
-const WHILE_RUNNING = scopeOf({ "workflow.status": "Running" });
-
 /**
  * Decides a condition from what is known now. While the step goes on, names that do not exist yet make it false. An error
  * is the answer for one that can't be decided.
@@ -224,7 +221,7 @@ function holds(turn: Turn, node: NodeRecord, expression: string): boolean | Erro
   const boundary = getBoundary(turn, node);
   const { scope } = hookReferences(turn, boundary, frameOf(turn, boundary), node);
   try {
-    return isTrue(expression, joinScopes(scope, WHILE_RUNNING), turn.env);
+    return isTrue(expression, scope, turn.env);
   } catch (error) {
     if (!isFailure(error)) throw error;
     const isOpen = !isCompleted(node.phase) || readsOthers(expression, node.step ?? "");

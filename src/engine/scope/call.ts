@@ -6,7 +6,13 @@ import { flatText } from "../../base/flat_text.ts";
 import type { Inputs, LifecycleHook, StepLike, Template } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
 import type { NodeRecord, Role } from "../records.ts";
-import { type ExpandedCall, type Frame, memoryOf, type TemplateContext } from "../live.ts";
+import {
+  type ExpandedCall,
+  type Frame,
+  type KnownEnd,
+  memoryOf,
+  type TemplateContext,
+} from "../live.ts";
 import { releaseCalls } from "../runtime.ts";
 import { executedSpec, workflowName } from "../state.ts";
 import { getBoundary, getOwner } from "../tree.ts";
@@ -44,8 +50,8 @@ export interface Call {
   after: string[] | undefined;
   /** Part of an exit handler: it continues after a stop. Other hooks do not. */
   isExit: boolean;
-  /** `workflow.status` and `workflow.failures` may be used. */
-  hasEnd: boolean;
+  /** What it may use of `workflow.status` and `workflow.failures`. */
+  hasEnd: KnownEnd;
 }
 
 /** Call of the workflow's entrypoint. */
@@ -147,7 +153,7 @@ export function hookCall(
     parents: [member.id],
     after: undefined,
     isExit: hook === "exit" || boundary.isExit === true,
-    hasEnd: frame.hasEnd,
+    hasEnd: frame.hasEnd || "running",
   };
 }
 

@@ -1,6 +1,7 @@
 /** The variables of a call itself: `node.name`, `pod.name`, `steps.name`, `retries` and so on. */
 import type { Json } from "../../base/json.ts";
 import type { Template } from "../../spec/manifest.ts";
+import type { KnownEnd } from "../live.ts";
 import { retryLocals } from "./attempts.ts";
 import type { Call } from "./call.ts";
 import { type Scope, scopeOf } from "./expressions.ts";
@@ -12,7 +13,7 @@ export class VariablesOfCall implements CallVariables {
   readonly #call: Call;
   readonly #template: Template;
   readonly #workflow: string;
-  readonly hasEnd: boolean;
+  readonly hasEnd: KnownEnd;
   readonly isEarly: boolean;
   #known: Scope | undefined;
 

@@ -10,6 +10,7 @@ import type {
 import { configMapTypeLabel } from "../../spec/naming.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
+import type { KnownEnd } from "../live.ts";
 import { findStored } from "../stored_manifests.ts";
 import { fillFor } from "./fill.ts";
 import { GlobalScope } from "./workflow_variables.ts";
@@ -19,8 +20,7 @@ import type { Turn } from "../turn.ts";
 
 /** Which variables a template may use besides its inputs and those of its workflow: its own, such as `node.name`. */
 export interface CallVariables extends Scope {
-  /** Inside an exit handler or a hook of the workflow: also `workflow.status` and `workflow.failures`. */
-  hasEnd: boolean;
+  hasEnd: KnownEnd;
   /** A Steps or DAG template: it keeps the tags whose values change while it runs. */
   isEarly: boolean;
 }

@@ -29,11 +29,12 @@ export function stepReferences(
   boundary: NodeRecord,
   frame: Frame,
   isVisible: (step: string) => boolean,
+  hasEnd = frame.hasEnd,
 ): References {
   const scope = joinScopes(
     stepScope(turn, boundary, frame, isVisible),
     new InputScope(frame.template.inputs),
-    new GlobalScope(turn, { hasEnd: frame.hasEnd }),
+    new GlobalScope(turn, { hasEnd }),
   );
   return {
     scope,
@@ -42,7 +43,7 @@ export function stepReferences(
   };
 }
 
-/** What the hooks of a step or task may refer to: also what the step itself left. */
+/** What the hooks of a step or task may refer to: also what the step itself left, and that the workflow is running. */
 export function hookReferences(
   turn: Turn,
   boundary: NodeRecord,
@@ -51,7 +52,7 @@ export function hookReferences(
 ): References {
   const upTo = frame.template.dag === undefined ? groupIndexOf(frame, member.step ?? "") : 0;
   const isVisible = (step: string) => groupIndexOf(frame, step) <= upTo;
-  const all = stepReferences(turn, boundary, frame, isVisible);
+  const all = stepReferences(turn, boundary, frame, isVisible, frame.hasEnd || "running");
   if (member.index === undefined || member.role !== "member") return all;
   // Inside a loop the name of the step means this element.
   const prefix = `${frame.template.dag === undefined ? "steps" : "tasks"}.${member.step ?? ""}.`;

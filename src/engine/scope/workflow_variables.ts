@@ -9,6 +9,7 @@ import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
 import { exactJson } from "./raw_json.ts";
 import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
+import type { KnownEnd } from "../live.ts";
 import { isFailedOrError } from "../records.ts";
 import { podNameOf } from "./names.ts";
 import { rfc3339, strftime, STRFTIME_LETTERS } from "./time_text.ts";
@@ -19,8 +20,7 @@ const LATE = /^workflow\.(status|failures|duration|outputs\.)/;
 export interface GlobalScopeOptions {
   /** Without the variables that change while the workflow runs. */
   isEarly?: boolean;
-  /** For exit handlers and hooks of the workflow: `workflow.status` and `workflow.failures` have values. */
-  hasEnd?: boolean;
+  hasEnd?: KnownEnd;
 }
 
 /** The variables `workflow.*`. */
@@ -68,6 +68,7 @@ function findGlobal(turn: Turn, name: string, options: GlobalScopeOptions): Json
     case "scheduledTime":
       return metadata.annotations?.[scheduledTimeAnnotation(turn.env)];
     case "status":
+      if (options.hasEnd === "running") return "Running";
       return options.hasEnd === true ? endPhase(turn) : undefined;
     case "failures":
       return options.hasEnd === true ? failures(turn) : undefined;

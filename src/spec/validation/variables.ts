@@ -117,7 +117,10 @@ export const VARIABLES: readonly Variable[] = [
     ["workflow.scheduledTime", "When a cron workflow was due", "time"],
     ["workflow.duration", "Seconds since the start", "number"],
   ]),
-  ...rows("exit", "always", [["workflow.status", "Phase of the workflow"]]),
+  ...rows("exit", "always", [[
+    "workflow.status",
+    "Phase of the workflow; in hooks of steps `Running`",
+  ]]),
   ...rows("exit", "declared", [["workflow.failures", "Nodes that failed", "JSON"]]),
   ...rows("template", "declared", [
     ["inputs.parameters.<name>", "An input parameter"],
