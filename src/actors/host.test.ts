@@ -5,7 +5,7 @@ import { createMetrics } from "../platform/metrics.ts";
 import { openMemoryStore } from "../store/memory/store.ts";
 import type { Store } from "../store/port.ts";
 import { until } from "../../test/support/deployment.ts";
-import { down, type Fault, faultStore } from "../../test/support/fault_store.ts";
+import { down, type Fault, faultStore, full } from "../../test/support/fault_store.ts";
 import { ManualClock, settle } from "../../test/support/manual_clock.ts";
 import { ScriptedExecutor } from "../../test/support/scripted_executor.ts";
 import { seededIds } from "../../test/support/seeded_ids.ts";
@@ -273,6 +273,35 @@ test("callers are told when the store stays away, and it goes on by itself after
   await until(async () => await countOf(store, "w") === 1);
   expect((await send(host, "w", { type: "add" })).count).toBe(2);
 });
+
+for (const isMailFull of [true, false]) {
+  test(`a command whose commit the store refuses until the shard is lost ${isMailFull ? "is answered with the reason" : "is done once, by the next owner"}`, async () => {
+    const { clock, store, replica } = world();
+    const options = { leaseTtlMs: 900 };
+    let isFull = false;
+    let isLate = false;
+    const a = await replica("a", (point) => {
+      if (isFull && point === "before-commit") full();
+      if (isFull && isMailFull && point === "before-append") full();
+      if (isLate && point === "before-renew") down();
+    }, options);
+    await send(a, "w", { type: "submit" });
+    isFull = isLate = true;
+    const answer = send(a, "w", { type: "add" }).catch((error: unknown) => error as Problem);
+    await store.membership.leave("a");
+    const b = await replica("b", undefined, options);
+    await clock.advance(1_300);
+    await until(() => b.owned === 8);
+    isLate = false;
+    await clock.advance(1_500);
+    expect(await answer).toMatchObject(
+      isMailFull ? { message: "The store is full (fault of a test)" } : { count: 1 },
+    );
+    isFull = false;
+    await clock.advance(5_000);
+    expect(await countOf(store, "w")).toBe(isMailFull ? 0 : 1);
+  });
+}
 
 test("a command that a full queue refuses is not done later", async () => {
   const { clock, store, replica } = world();

@@ -223,8 +223,8 @@ export interface ShardStore {
   /**
    * Writes all of it or nothing.
    * @throws {StaleEpoch}, {ActorExists} or {ManifestsChanged}: nothing was written
-   * @throws {Problem} Unavailable: the commit may or may not have been written. Load the shard and its actors again
-   * before the next commit; after that load, the lost commit can no longer arrive.
+   * @throws {Problem} Unavailable: nothing was written, or with `mayBeDone` the commit may or may not have been. Then load
+   * the shard and its actors again before the next commit; after that load, the lost commit can no longer arrive.
    */
   commit(commit: ShardCommit): Promise<CommitResult>;
   /** @param maxTimers number of timers to load, those that are due first. @default all */

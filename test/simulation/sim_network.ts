@@ -1,5 +1,5 @@
 /** The network between a simulated process and the store: slow, lossy, and cut off when the world says so. */
-import { unavailable } from "../../src/base/problem.ts";
+import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import type { Json } from "../../src/base/json.ts";
 import type { Change, Store } from "../../src/store/port.ts";
 import type { Coverage } from "./coverage.ts";
@@ -50,7 +50,12 @@ function waysOf(process: SimProcess, deps: NetworkDeps): Ways {
   const call: Call = (run, occurrence) =>
     new Promise((resolve, reject) => {
       const lose = () => {
-        const fail = () => reject(unavailable("The store does not answer (fault of a test)"));
+        const text = "The store does not answer (fault of a test)";
+        const failure = new Problem(ProblemCode.Unavailable, text, {
+          retryAfterSeconds: 1,
+          mayBeDone: true,
+        });
+        const fail = () => reject(failure);
         clock.after(random() * NOTICE_MS, () => process.enter(fail));
       };
       const isLost = (way: "requests" | "answers") =>

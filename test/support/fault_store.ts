@@ -3,7 +3,7 @@
  * reaches the store (nothing was written). `after` points act after it (everything was written, but the caller doesn't
  * know).
  */
-import { unavailable } from "../../src/base/problem.ts";
+import { Problem, ProblemCode } from "../../src/base/problem.ts";
 import type { Store } from "../../src/store/port.ts";
 
 export type FaultPoint = `${"before" | "after"}-${
@@ -57,5 +57,13 @@ export function faultStore(store: Store, fault: Fault): Store {
 
 /** The fault of a store that does not answer. */
 export function down(): never {
-  throw unavailable("The store is down (fault of a test)");
+  throw new Problem(ProblemCode.Unavailable, "The store is down (fault of a test)", {
+    retryAfterSeconds: 1,
+    mayBeDone: true,
+  });
+}
+
+/** The fault of a store that refuses a call. */
+export function full(): never {
+  throw new Problem(ProblemCode.Unavailable, "The store is full (fault of a test)");
 }

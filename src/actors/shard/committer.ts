@@ -33,7 +33,7 @@ export class Committer {
     this.#mark = outbox[COMMIT_MARK] ?? "";
   }
 
-  /** True while nobody knows whether the last commit was written. */
+  /** True while nobody knows whether the last commit was written: the store did not answer. A refusal leaves no doubt. */
   get isDoubtful(): boolean {
     return this.#isDoubtful;
   }
@@ -65,7 +65,8 @@ export class Committer {
         return result;
       } catch (cause) {
         if (!isProblem(cause, ProblemCode.Unavailable)) throw cause;
-        this.#isDoubtful = true;
+        // What was refused leaves an earlier try as doubtful as it was.
+        if (cause.mayBeDone) this.#isDoubtful = true;
         await pause(attempt, cause);
       }
     }
