@@ -141,7 +141,8 @@ function keyOf({ namespace, labels }: GroupQuery): string {
   return JSON.stringify([namespace, labels]);
 }
 
-function* suspendNodes(parts: Record<string, string>): Iterable<GroupStep["node"]> {
+/** The suspend steps among parts of a workflow. */
+export function* suspendNodes(parts: Record<string, string>): Iterable<GroupStep["node"]> {
   for (const key in parts) {
     const text = parts[key] ?? "";
     // Most parts need not be parsed.

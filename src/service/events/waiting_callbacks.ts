@@ -1,23 +1,21 @@
 /**
  * Callbacks that came before their step. They are kept in the store until the step waits or their time is over. The replica
- * that owns an event by rendezvous hashing tries its callbacks when their workflow changes, and every few seconds. Two owners
- * for a moment do no harm, because a callback has an idempotency key.
+ * that owns an event by rendezvous hashing tries its callbacks when a step begins to wait that they choose, and every half
+ * minute in case that went unnoticed. Two owners for a moment do no harm, because a callback has an idempotency key.
  */
-import { isJsonObject } from "../../base/json.ts";
-import { parseOrUndefined } from "../../base/json_text.ts";
 import { hashText } from "../../actors/actor_ids.ts";
 import { ownerOf } from "../../actors/replicas/rendezvous.ts";
-import type { Identity } from "../../auth/port.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { CallbackRequest } from "../../events/match.ts";
 import { Pause } from "../../platform/clock.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
-import { type Change, VersionTooOld } from "../../store/port.ts";
+import { VersionTooOld } from "../../store/port.ts";
 import type { Delivery } from "../../store/event_port.ts";
 import { manifestPages } from "../../store/manifest_pages.ts";
 import { eventCaller } from "./caller.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
+import { CallbackLookout, type KnownCallback, type WaitingCallback } from "./callback_lookout.ts";
 import { callBack, newGroupSteps } from "./callbacks.ts";
 import type { GroupSteps } from "./group_steps.ts";
 import { eventKey } from "./identity.ts";
@@ -26,16 +24,8 @@ const KIND = ManifestKind.WaitingCallback;
 /** Callbacks that may wait in one namespace. */
 const MAX_WAITING = 1_000;
 const LOOK_EVERY_MS = 2_000;
-
-/** A callback that waits, as it is stored. */
-export interface WaitingCallback {
-  event: string;
-  binding: string;
-  request: CallbackRequest;
-  sender: Identity;
-  /** Epoch ms. */
-  expiresAt: number;
-}
+/** How often all that wait are tried. */
+const TRY_ALL_EVERY_MS = 30_000;
 
 /**
  * Keeps a callback until its step waits.
@@ -70,37 +60,59 @@ export async function runWaitingCallbacks(
   replica: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const pause = new Pause(deps.clock);
+  const { clock, host, log } = deps;
+  const pause = new Pause(clock);
+  const lookout = new CallbackLookout((event) => {
+    const owner = ownerOf(hashText(event), host.replicas);
+    return owner === undefined || owner === replica;
+  });
+  let lookAt = -Infinity;
+  let owners = "";
   let following: AbortController | undefined;
   while (!signal.aborted) {
     try {
-      const isWaiting = await tryAll(deps, replica);
-      // Reading the feed has a cost, so it is read only while something waits.
-      if (isWaiting && following === undefined) {
-        following = new AbortController();
-        void followChanges(deps, AbortSignal.any([signal, following.signal]), pause.end);
-      } else if (!isWaiting) {
-        following?.abort();
-        following = undefined;
+      if (clock.monotonic() >= lookAt || owners !== host.replicas.join(" ")) {
+        owners = host.replicas.join(" ");
+        lookAt = clock.monotonic() + TRY_ALL_EVERY_MS;
+        const isAny = await lookAtAll(deps, lookout);
+        if (!isAny) lookAt = -Infinity;
+        // Reading the feed has a cost, so it is read only while something waits.
+        if (isAny && following === undefined) {
+          following = new AbortController();
+          const ending = AbortSignal.any([signal, following.signal]);
+          void followChanges(deps, lookout, ending, pause.end, () => lookAt = -Infinity);
+        } else if (!isAny) {
+          following?.abort();
+          following = undefined;
+        }
       }
+      await tryThoseDue(deps, lookout);
     } catch (error) {
-      deps.log.warn({ err: error }, "waiting callbacks could not be tried");
+      log.warn({ err: error }, "waiting callbacks could not be tried");
+      lookAt = -Infinity;
     }
     await pause.take(LOOK_EVERY_MS, signal);
   }
   following?.abort();
 }
 
-/** Calls `wake` when a step may have begun to wait. */
+/** Learns from the feed. @param wake some are due now. @param lost what happened before must be looked for */
 async function followChanges(
   { store, clock, log }: ServiceDeps,
+  lookout: CallbackLookout,
   signal: AbortSignal,
   wake: () => void,
+  lost: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const batch of store.query.watch(undefined, signal)) {
-        if (batch.some(isOfInterest)) wake();
+      const version = await store.query.version();
+      lost();
+      wake();
+      for await (const batch of store.query.watch(version, signal)) {
+        let isAnyDue = false;
+        for (const change of batch) if (lookout.note(change)) isAnyDue = true;
+        if (isAnyDue) wake();
       }
     } catch (error) {
       if (!(error instanceof VersionTooOld)) log.warn({ err: error }, "watch failed");
@@ -109,66 +121,67 @@ async function followChanges(
   }
 }
 
-function isOfInterest({ id, put }: Change): boolean {
-  if (id.startsWith(`${KIND}/`)) return true;
-  return id.startsWith("wf/") &&
-    Object.values(put).some((text) => text.includes('"Suspend"') && text.includes('"Running"'));
-}
-
-/** Tries all callbacks that wait. @returns false when nothing waits */
-async function tryAll(deps: ServiceDeps, replica: string): Promise<boolean> {
-  const { store, log } = deps;
-  let replicas: readonly string[] | undefined;
-  const groups = newGroupSteps(deps);
+/** Makes all that are stored due, and forgets the others. @returns false when nothing waits on any replica */
+async function lookAtAll({ store, log }: ServiceDeps, lookout: CallbackLookout): Promise<boolean> {
+  let isAny = false;
+  const gone = lookout.keys();
   for await (const { items } of manifestPages(store.manifests, KIND)) {
-    if (items.length === 0) break;
-    replicas ??= await store.membership.replicas();
     for (const { namespace, name, text } of items) {
-      const waiting = parseWaiting(text);
-      if (waiting === undefined) {
+      gone.delete(`${namespace}/${name}`);
+      if (lookout.add(namespace, name, text)) isAny = true;
+      else {
         log.warn({ namespace, name }, "a callback that waits cannot be read; it is removed");
         await store.manifests.remove(KIND, namespace, name);
-        continue;
-      }
-      const owner = ownerOf(hashText(waiting.event), replicas);
-      if (owner !== undefined && owner !== replica) continue;
-      try {
-        await tryOne(deps, namespace, name, waiting, groups);
-      } catch (error) {
-        // It is tried again; the others go on.
-        log.warn({ namespace, name, err: error }, "a waiting callback could not be tried");
       }
     }
   }
-  return replicas !== undefined;
+  for (const key of gone) lookout.forget(key);
+  return isAny;
 }
 
+async function tryThoseDue(deps: ServiceDeps, lookout: CallbackLookout): Promise<void> {
+  const { clock, log } = deps;
+  const groups = newGroupSteps(deps);
+  for (const known of lookout.takeDue(clock.monotonic(), clock.now())) {
+    const { namespace, name } = known;
+    try {
+      const state = await tryOne(deps, known, groups);
+      if (state === "ended") lookout.forget(`${namespace}/${name}`);
+      else if (state === "undecided") lookout.tryAgain(known);
+    } catch (error) {
+      // It is tried again; the others go on.
+      log.warn({ namespace, name, err: error }, "a waiting callback could not be tried");
+      lookout.tryAgain(known);
+    }
+  }
+}
+
+/** @returns `undecided` when it must be tried again although nothing changes */
 async function tryOne(
   deps: ServiceDeps,
-  namespace: string,
-  name: string,
-  waiting: WaitingCallback,
+  { namespace, name, waiting }: KnownCallback,
   groups: GroupSteps,
-): Promise<void> {
+): Promise<"waits" | "undecided" | "ended"> {
   const { store, log } = deps;
   const outcome = await outcomeOf(deps, namespace, waiting, groups);
-  if (outcome === undefined) return;
+  if (typeof outcome === "string") return outcome;
   const { event, binding } = waiting;
   const delivery = await store.events.delivery(namespace, event);
   // While the event is in the queue, the record that is written at its end would replace this one.
-  if (delivery?.state === "queued") return;
+  if (delivery?.state === "queued") return "undecided";
   if (delivery !== undefined) await store.events.amend(withOutcome(delivery, binding, outcome));
   await store.manifests.remove(KIND, namespace, name);
   log.info({ namespace, event, binding, ...outcome }, "waiting callback ended");
+  return "ended";
 }
 
-/** What a callback came to; undefined while it waits. */
+/** What a callback came to, if it has ended. */
 async function outcomeOf(
   deps: ServiceDeps,
   namespace: string,
   { event, binding, request, sender, expiresAt }: WaitingCallback,
   groups: GroupSteps,
-): Promise<Omit<Delivery["bindings"][number], "binding"> | undefined> {
+): Promise<Omit<Delivery["bindings"][number], "binding"> | "waits" | "undecided"> {
   try {
     const caller = eventCaller(deps, sender);
     const key = eventKey(event, binding);
@@ -177,22 +190,12 @@ async function outcomeOf(
       const outcome = request.action === "resume" ? "resumed" : "stopped";
       return { outcome, workflow: names.join(", ") };
     }
-    if (deps.clock.now() < expiresAt) return undefined;
+    if (deps.clock.now() < expiresAt) return "waits";
     return { outcome: "error", message: `no step waited within its time: ${described(request)}` };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return isTransient(error) ? undefined : { outcome: "error", message: error.message };
+    return isTransient(error) ? "undecided" : { outcome: "error", message: error.message };
   }
-}
-
-/** Reads a stored callback; undefined when the text is not one. */
-function parseWaiting(text: string): WaitingCallback | undefined {
-  const waiting = parseOrUndefined(text);
-  if (!isJsonObject(waiting)) return undefined;
-  const { event, binding, request, sender, expiresAt } = waiting;
-  const isWaiting = typeof event === "string" && typeof binding === "string" &&
-    isJsonObject(request) && isJsonObject(sender) && Number.isFinite(expiresAt);
-  return isWaiting ? waiting as unknown as WaitingCallback : undefined;
 }
 
 /** A callback in words, for messages. */

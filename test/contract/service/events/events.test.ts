@@ -4,6 +4,7 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Host } from "../../../../src/actors/host.ts";
+import type { ExecuteOptions, WorkflowCommand } from "../../../../src/actors/port.ts";
 import { unrestrictedCaller } from "../../../../src/auth/caller.ts";
 import type { Access, Caller, Identity } from "../../../../src/auth/port.ts";
 import type { Json, JsonObject } from "../../../../src/base/json.ts";
@@ -490,6 +491,44 @@ describe("callbacks", () => {
     const stopping = processing.map((one) => one.stop());
     await deployment.clock.advance(1);
     await Promise.all(stopping);
+  });
+
+  test("a step that begins to wait costs no look at those that wait for others", async () => {
+    const tried: string[] = [];
+    const counting = new Proxy(deps.host, {
+      get(target, member) {
+        if (member === "execute") {
+          return (namespace: string, name: string, ...rest: [WorkflowCommand, ExecuteOptions]) => {
+            tried.push(name);
+            return target.execute(namespace, name, ...rest);
+          };
+        }
+        const value = Reflect.get(target, member, target) as unknown;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    void runWaitingCallbacks({ ...deps, host: counting }, "a", stop.signal);
+    for (let at = 0; at < 10; at++) {
+      await keepWaiting(deps, NAMESPACE, {
+        event: `e${at}`,
+        binding: "back",
+        request: {
+          action: "resume",
+          workflow: at === 0 ? "wf" : `gone-${at}`,
+          nodeFieldSelector: "displayName=hold",
+        },
+        sender: {},
+        expiresAt: deployment.clock.now() + 600_000,
+      });
+    }
+    await deployment.clock.advance(10_000);
+    expect(new Set(tried).size).toBe(10);
+    tried.length = 0;
+    await submitJob();
+    await resume("displayName=first");
+    await until(async () => await phaseOf("hold") === "Succeeded");
+    await deployment.clock.advance(5_000);
+    expect(tried).toEqual(["wf"]);
   });
 
   test("one that fails in an unforeseen way holds up no other", async () => {
