@@ -24,6 +24,7 @@ ENV SLUICE_STORE=sqlite:/data
 ENV SLUICE_EXECUTOR=none
 ENV SLUICE_AUTH_MODE=client
 ENV SLUICE_WORK_DIR=/tmp/work
+ENV SLUICE_JQ_COMMAND=/usr/local/bin/sluice-jq
 LABEL org.opencontainers.image.title="sluice"
 LABEL org.opencontainers.image.description="A durable workflow service: Argo-compatible REST API and manifests, suspend and resume, events, many replicas on one Redis"
 LABEL org.opencontainers.image.version="0.1.0"

@@ -14,6 +14,7 @@ const OF_THE_CHART: Readonly<Partial<Record<keyof typeof CONFIG_TABLE, string>>>
   port: "the pod's",
   processes: "processes",
   processCommand: "the image's",
+  jqCommand: "the image's",
   store: "redis",
   executor: "executor",
   allowRemoteProcess: "no steps run in the server's pod",

@@ -58,11 +58,13 @@ test("everything that the build copies is let through to it", () => {
   expect(copied.sort()).toEqual(allowed.sort());
 });
 
-test("the server in the image may neither start programs nor write outside of its store and /tmp", () => {
+test("the server in the image may start only the process for jq filters, and write only to its store and /tmp", () => {
   const flags = SERVER_COMMAND.filter((flag) => flag.startsWith("--allow"));
   expect(flags.map((flag) => flag.split("=")[0]).sort()).toEqual(
-    ["--allow-env", "--allow-net", "--allow-read", "--allow-sys", "--allow-write"],
+    ["--allow-env", "--allow-net", "--allow-read", "--allow-run", "--allow-sys", "--allow-write"],
   );
+  expect(flags).toContain("--allow-run=/usr/local/bin/sluice-jq");
+  expect(IMAGE_CONFIG.Env).toContain("SLUICE_JQ_COMMAND=/usr/local/bin/sluice-jq");
   expect(flags).toContain("--allow-write=/data,/tmp");
   expect(IMAGE_CONFIG.User).not.toMatch(/^0|root/);
 });
@@ -91,8 +93,9 @@ test("the chart runs what the image is: its name, its user, its port", () => {
 
 test("the chart decides everything by itself that the image sets for a server alone", () => {
   const chart = readFileSync("helm/sluice/templates/deployment.yaml", "utf8");
+  const ofTheImage = ["SLUICE_WORK_DIR", "SLUICE_JQ_COMMAND"];
   const own = IMAGE_CONFIG.Env.map((line) => line.split("=")[0] ?? "")
-    .filter((name) => name.startsWith("SLUICE_") && name !== "SLUICE_WORK_DIR");
+    .filter((name) => name.startsWith("SLUICE_") && !ofTheImage.includes(name));
   expect(own).toHaveLength(4);
   for (const name of own) expect(chart).toContain(`name: ${name}\n`);
 });

@@ -52,7 +52,7 @@ const V8_FLAGS = "--v8-flags=" + [
   "--heap-growing-percent=200",
 ].join();
 
-/** How the server starts. It may start no programs, and write only to its store and its temporary folder. */
+/** How the server starts. It may start one program, which runs jq filters, and write only to its store and its temporary folder. */
 export const SERVER_COMMAND: readonly string[] = [
   "/usr/local/bin/deno",
   "run",
@@ -65,6 +65,7 @@ export const SERVER_COMMAND: readonly string[] = [
   "--allow-sys",
   "--allow-read=/app,/data,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc",
   "--allow-write=/data,/tmp",
+  "--allow-run=/usr/local/bin/sluice-jq",
   "/app/src/main.ts",
 ];
 
@@ -94,6 +95,25 @@ case "\${1-server}" in
 esac
 `;
 
+/** The process for jq filters may read its own files. */
+const JQ_COMMAND: readonly string[] = [
+  "/usr/local/bin/deno",
+  "run",
+  "--quiet",
+  "--cached-only",
+  "--no-lock",
+  "--v8-flags=--max-old-space-size=128",
+  "--no-prompt",
+  "--allow-read=/app",
+  "/app/src/executors/resource/jq_process.ts",
+];
+
+/** The command `sluice-jq`. The limit ends what a server, once killed, no longer can. */
+const SLUICE_JQ = `#!/bin/busybox sh
+ulimit -t 60
+exec ${JQ_COMMAND.join(" ")}
+`;
+
 /** How a container of the image starts; the Dockerfile says the same. */
 export const IMAGE_CONFIG = {
   User: "65532:65532",
@@ -108,6 +128,7 @@ export const IMAGE_CONFIG = {
     "SLUICE_EXECUTOR=none",
     "SLUICE_AUTH_MODE=client",
     "SLUICE_WORK_DIR=/tmp/work",
+    "SLUICE_JQ_COMMAND=/usr/local/bin/sluice-jq",
   ],
   Entrypoint: ["/usr/local/bin/sluice"],
   ExposedPorts: { "2746/tcp": {} },
@@ -252,6 +273,7 @@ async function appLayer(root: string): Promise<Part[]> {
   const bin = join(root, "usr/local/bin");
   mkdirSync(bin, { recursive: true });
   writeFileSync(join(bin, "sluice"), SLUICE, { mode: 0o755 });
+  writeFileSync(join(bin, "sluice-jq"), SLUICE_JQ, { mode: 0o755 });
   return [
     ...partsOfLock(readFileSync(join(app, "deno.lock"), "utf8")),
     ...partsOfFiles(bundled),

@@ -56,6 +56,8 @@ export interface KubernetesSetting {
   callbackUrl: string;
   /** Service account of pods whose workflow names none. */
   serviceAccount?: string;
+  /** Starts the process for jq filters; empty: this runtime. */
+  jqCommand?: readonly string[];
   /** API group of Workflow objects, and prefix of the labels of pods. */
   naming: Naming;
   /** Finds pods to remove; absent: none is. */
@@ -95,7 +97,7 @@ async function openKubernetes(
   const { labelPrefix } = naming;
   const client = new KubeClient(await loadKubeConfig(env));
   const secret = await sharedSecret(memory, clock);
-  const { serviceAccount } = setting;
+  const { serviceAccount, jqCommand } = setting;
   const shared = { client, clock, log, metrics, memory, secret, artifacts };
   const pods = new KubernetesExecutor({ ...setting, ...shared, labelPrefix });
   if (findUnwanted !== undefined) pods.sweepOrphans(findUnwanted);
@@ -108,6 +110,7 @@ async function openKubernetes(
         artifacts,
         group: naming.apiGroup,
         ...(serviceAccount !== undefined && { serviceAccount }),
+        ...(jqCommand !== undefined && { jqCommand }),
       }),
       pods,
     ],

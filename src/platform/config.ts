@@ -86,6 +86,13 @@ export const CONFIG_TABLE = {
     doc:
       "Program and arguments, separated by spaces, that start each of --processes; empty: those of this process. For a parent with other permissions than its processes",
   },
+  jqCommand: {
+    type: "text",
+    env: "JQ_COMMAND",
+    default: "",
+    doc:
+      "Program and arguments, separated by spaces, that start the process for jq filters of resource templates; empty: this runtime. For a server that may start no other programs",
+  },
   store: {
     type: "text",
     env: "STORE",

@@ -273,8 +273,7 @@ export const CLAIMS: readonly Claim[] = [
     of: "ValueFrom",
     members: "jqFilter",
     is: "nny",
-    note:
-      "The parts that read, select and build values: paths, pipes, `select`, `map`, objects, `if`, strings with `\\(…)`, `try`, variables, `reduce`, about 100 functions; definitions, assignments and groups of regular expressions fail with a message",
+    note: "jq 1.8; the reference runs gojq, which sorts the keys of objects that a filter makes",
     shown: "test/contract/executors/resource/resource_objects.test.ts",
   },
   { of: "RetryStrategy", members: "affinity", is: "nny", note: CLUSTER },

@@ -52,6 +52,7 @@ export async function openTasks(
       // Two deployments with the default's name would take each other's pods for orphans.
       ...(instance !== CONFIG_TABLE.instance.default &&
         { findUnwanted: createUnwantedPods(workflows) }),
+      jqCommand: config.jqCommand.split(" ").filter((word) => word !== ""),
       ...(workflowServiceAccount !== "" && { serviceAccount: workflowServiceAccount }),
     },
   });

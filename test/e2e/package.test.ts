@@ -83,6 +83,7 @@ describe.skipIf(missing !== undefined)(title, () => {
       "lib/server.d.ts",
       "lib/cli/main.js",
       "lib/service/manifests/check_thread.js",
+      "lib/executors/resource/jq_process.js",
       "dist/ui/index.json",
       "examples/async-job.yaml",
     ]));

@@ -5,7 +5,6 @@ const LOADERS: Record<string, () => Promise<unknown>> = {
   expression: async () => (await import("./kinds/expression.ts")).EXPRESSION,
   template: async () => (await import("./kinds/template.ts")).TEMPLATE,
   when: async () => (await import("./kinds/when.ts")).WHEN,
-  jq: async () => (await import("./kinds/jq.ts")).JQ,
   jsonpath: async () => (await import("./kinds/jsonpath.ts")).JSONPATH,
   selector: async () => (await import("./kinds/selector.ts")).SELECTOR,
   manifest: async () => (await import("./kinds/manifest.ts")).MANIFEST,

@@ -8,7 +8,6 @@ export const ALONE = {
   unit: [
     "src/base/json_text.test.ts",
     "src/engine/limits.test.ts",
-    "src/executors/resource/jq.test.ts",
     "src/expr/functions/sprig.test.ts",
     "src/expr/language/budgets.test.ts",
     "src/expr/language/language.test.ts",

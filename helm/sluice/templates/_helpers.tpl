@@ -106,7 +106,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 
 {{/* How each process starts: as the server does in the image. */}}
 {{- define "sluice.processCommand" -}}
-/usr/local/bin/deno run --cached-only --no-lock --v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--invocation-count-for-turbofan=300000,--max-old-space-size=704,--heap-growing-percent=200 --no-prompt --allow-net --allow-env --allow-sys --allow-read=/app,/data,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc --allow-write=/data,/tmp /app/src/main.ts
+/usr/local/bin/deno run --cached-only --no-lock --v8-flags=--no-memory-reducer,--retain-maps-for-n-gc=16,--invocation-count-for-turbofan=300000,--max-old-space-size=704,--heap-growing-percent=200 --no-prompt --allow-net --allow-env --allow-sys --allow-read=/app,/data,/tmp,/tls,/manifests,/argo-ui,/var/run/secrets,/etc --allow-write=/data,/tmp --allow-run=/usr/local/bin/sluice-jq /app/src/main.ts
 {{- end -}}
 
 {{/* How their parent starts: it alone may start programs, Deno only, and it takes no requests. */}}

@@ -46,6 +46,8 @@ export interface ResourceDeps {
   artifacts?: ArtifactStore;
   /** Service account of workflows that name none. @default {"default"} */
   serviceAccount?: string;
+  /** Starts the process for jq filters. @default this runtime */
+  jqCommand?: readonly string[];
   /** API group of Workflow objects. @default that of the reference */
   group?: string;
 }

@@ -9,7 +9,7 @@ import type { TaskSpec } from "../../engine/effect.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import type { Report } from "../port.ts";
 import { ReplicaExecutor, type Stop } from "../replica_executor.ts";
-import { readJq } from "./jq.ts";
+import { Jq } from "./jq.ts";
 import { readKubePath } from "./kube_path_apply.ts";
 import { ResourceAction, type ResourceDeps } from "./action.ts";
 
@@ -17,10 +17,12 @@ export class ResourceExecutor extends ReplicaExecutor {
   readonly name = "kubernetes";
   protected readonly taskKind = "a resource template";
   readonly #options: ResourceDeps;
+  readonly #jq: Jq;
 
   constructor(options: ResourceDeps) {
     super(options.clock);
     this.#options = options;
+    this.#jq = new Jq(options.clock, options.jqCommand);
   }
 
   refuses({ template }: TaskSpec): string | undefined {
@@ -48,13 +50,24 @@ export class ResourceExecutor extends ReplicaExecutor {
     const object = await act.perform();
     const ended = object === undefined ? undefined : await act.wait(object);
     if (ended?.failure !== undefined) return { phase: "Failed", message: ended.failure };
-    const parameters = (task.template.outputs?.parameters ?? []).map((parameter) =>
-      ended === undefined ? withoutObject(parameter) : readOutput(parameter, ended.object)
-    );
+    const parameters: Parameter[] = [];
+    for (const parameter of task.template.outputs?.parameters ?? []) {
+      parameters.push(
+        ended === undefined
+          ? withoutObject(parameter)
+          : await readOutput(parameter, ended.object, (filter) =>
+            this.#jq.read(task.namespace, filter, ended.object, signal)),
+      );
+    }
     return {
       phase: "Succeeded",
       ...(parameters.length > 0 && { outputs: { parameters } }),
     };
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#jq.close();
   }
 }
 
@@ -64,12 +77,16 @@ function withoutObject(parameter: Parameter): Parameter {
   return valueFrom === undefined ? parameter : { ...parameter, value: valueFrom.default ?? "" };
 }
 
-function readOutput(parameter: Parameter, object: JsonObject): Parameter {
+async function readOutput(
+  parameter: Parameter,
+  object: JsonObject,
+  readJq: (filter: string) => Promise<string>,
+): Promise<Parameter> {
   const { jsonPath, jqFilter, default: fallback } = parameter.valueFrom ?? {};
   if (jqFilter === undefined && jsonPath === undefined) return parameter;
   try {
     if (jqFilter !== undefined) {
-      return { ...parameter, value: readJq(jqFilter, object) };
+      return { ...parameter, value: await readJq(jqFilter) };
     }
     const value = readKubePath(jsonPath ?? "", object);
     // What is not there is nothing.

@@ -1,392 +1,171 @@
 /**
- * Pure: jq filters over an object of the cluster. This is the part of the language that reads and shapes values: there are
- * no definitions, no assignments, and of the loops over state only `reduce`. What a filter makes counts towards the same budget as that
- * of an expression.
+ * jq filters over objects of the cluster. They run in a process of their own, which is killed when a filter takes too
+ * long: Deno does not end a thread that is busy.
  */
-import type { Json } from "../../base/json.ts";
-import { BudgetExceeded } from "../../expr/values/error.ts";
-import { RunContext } from "../../expr/values/run_context.ts";
-import {
-  attempt,
-  combine,
-  type Entry,
-  identity,
-  index,
-  literal,
-  negate,
-  objects,
-  slice,
-} from "./jq_filters.ts";
-import { collect, descendants, type Filter, findFunction } from "./jq_functions.ts";
-import { textIn } from "./jq_texts.ts";
-import { asText, elementsOf, escapedJson, isTrue, JqError, produce } from "./jq_values.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { JsonObject } from "../../base/json.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { FairLimiter } from "../../platform/fair_limiter.ts";
 
-/** Longest filter, characters. */
-const MAX_LENGTH = 4096;
-/** Deepest nesting of a filter. */
-const MAX_DEPTH = 100;
-/** Steps of the budget that a value takes in each part of a filter that it passes. */
-const STEPS_PER_VALUE = 4;
-/** Steps of the budget that reading a character of a filter takes. */
-const STEPS_PER_CHARACTER = 10;
+/** How long a filter may take, ms: most take a few. What it may write meanwhile fits into memory. */
+const FILTER_MS = 2_000;
+/** How long the process may take to start, ms. */
+const START_MS = 30_000;
+/** How long the process waits for the next filter, ms. */
+const IDLE_MS = 30_000;
+/** Filters that one process runs. */
+const MAX_FILTERS = 20;
+/** Processor time of a process, s: more than its filters may take. It ends what its server, once killed, no longer can. */
+const MAX_PROCESSOR_S = 60;
+/** Heap of the process beside the memory of jq, MiB. */
+const HEAP_MIB = 128;
 
-const SPACE = /(?:\s|#[^\n]*)*/y;
-const TOKEN =
-  /\.[A-Za-z_]\w*|\.\.|[@$]?[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\/\/|[=!<>]=|[-+*/%<>|,.()[\]{}:;?]/y;
-const TEXT = /(?:[^"\\]|\\[^(])*/y;
+/** A filter and what it is given, as a line for the process. */
+export interface JqMessage {
+  filter: string;
+  object: JsonObject;
+}
 
-/** Binary operators, from the loosest to the tightest. */
-const LEVELS: readonly (readonly string[])[] = [
-  ["|"],
-  [","],
-  ["//"],
-  ["or"],
-  ["and"],
-  ["==", "!=", "<", "<=", ">", ">="],
-  ["+", "-"],
-  ["*", "/", "%"],
-];
-/** The level of the values in an object: a comma ends them. */
-const ALTERNATIVE = 2;
+/** The line that the process answers. */
+export type JqAnswer = { text: string } | { reason: string };
 
-/**
- * What a filter makes of a value, one line for each result: text as it is, anything else as JSON. Blanks at both ends are
- * cut off, as in the reference.
- * @throws {JqError} when the filter can't be read, does not fit the value, or uses up the budget
- */
-export function readJq(filter: string, value: Json): string {
-  const context = new RunContext();
-  try {
-    const run = new JqReader(filter, context).read();
-    const lines = collect(run(value), context)
-      .map((one) => typeof one === "string" ? one : escapedJson(one, context));
-    for (const line of lines) produce(line.length + 1, context);
-    return lines.join("\n").trim();
-  } catch (error) {
-    if (error instanceof BudgetExceeded) throw new JqError(error.message);
-    if (error instanceof RangeError) throw new JqError("the value is nested too deeply");
-    throw error;
+export class Jq {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #command: readonly string[];
+  /** Filters run one after the other; namespaces take turns. */
+  readonly #turns = new FairLimiter(1);
+  #process: JqProcess | undefined;
+  #filters = 0;
+  #cancelIdle = () => {};
+  #isClosed = false;
+
+  /** @param command starts the process; empty: this runtime */
+  constructor(clock: Pick<Clock, "after">, command: readonly string[] = []) {
+    this.#clock = clock;
+    this.#command = command.length > 0 ? command : ownCommand();
+  }
+
+  /**
+   * What a filter makes of an object, one line for each result: text as it is, anything else as JSON. Blanks at both ends
+   * are cut off, as in the reference.
+   * @throws {Error} when the filter can't be read, does not fit the object, or takes too much
+   */
+  read(
+    namespace: string,
+    filter: string,
+    object: JsonObject,
+    signal?: AbortSignal,
+  ): Promise<string> {
+    return this.#turns.run(namespace, () => this.#run({ filter, object }), signal);
+  }
+
+  async #run(message: JqMessage): Promise<string> {
+    if (this.#isClosed) throw new Error("the server stops");
+    this.#cancelIdle();
+    try {
+      const running = this.#process ?? await this.#start();
+      const line = await running.ask(JSON.stringify(message), FILTER_MS);
+      const answer = JSON.parse(line) as JqAnswer;
+      if ("reason" in answer) throw new Error(answer.reason);
+      return answer.text;
+    } finally {
+      if (++this.#filters >= MAX_FILTERS || this.#process?.hasEnded === true) this.#end();
+      else this.#cancelIdle = this.#clock.after(IDLE_MS, () => this.#end(), true);
+    }
+  }
+
+  async #start(): Promise<JqProcess> {
+    this.#filters = 0;
+    this.#process = new JqProcess(this.#clock, this.#command);
+    // It answers when it is ready.
+    await this.#process.ask("", START_MS);
+    return this.#process;
+  }
+
+  #end(): void {
+    this.#cancelIdle();
+    this.#process?.kill();
+    this.#process = undefined;
+  }
+
+  /** Ends the process; a filter that runs fails. */
+  close(): void {
+    this.#isClosed = true;
+    this.#end();
   }
 }
 
-class JqReader {
-  readonly #text: string;
-  #at = 0;
-  #token: string | undefined;
-  #depth = 0;
-  /** By their names, those that can be used where it reads. Their values are set as the filter runs. */
-  readonly #variables = new Map<string, { value: Json }>();
-  readonly #context: RunContext;
+class JqProcess {
+  readonly #child: ChildProcess;
+  readonly #clock: Pick<Clock, "after">;
+  #settle: ((line: string | Error) => void) | undefined;
+  hasEnded = false;
 
-  constructor(text: string, context: RunContext) {
-    this.#context = context;
-    if (text.length > MAX_LENGTH) {
-      throw new JqError(`the filter is longer than ${MAX_LENGTH} characters`);
-    }
-    context.step(text.length * STEPS_PER_CHARACTER);
-    this.#text = text;
-    this.#next();
-  }
-
-  read(): Filter {
-    const filter = this.#binary(0);
-    if (this.#token !== undefined) throw this.#unexpected();
-    return filter;
-  }
-
-  /** Goes to the next token; a text begins with `"` and is read by {@link #string}. */
-  #next(): string | undefined {
-    const before = this.#token;
-    SPACE.lastIndex = this.#at;
-    this.#at += SPACE.exec(this.#text)?.[0].length ?? 0;
-    TOKEN.lastIndex = this.#at;
-    if (this.#at >= this.#text.length) this.#token = undefined;
-    else if (this.#text[this.#at] === '"') this.#token = '"';
-    else {
-      this.#token = TOKEN.exec(this.#text)?.[0] ?? this.#text[this.#at] ?? "";
-      this.#at += this.#token.length;
-    }
-    return before;
-  }
-
-  #take(token: string): boolean {
-    if (this.#token !== token) return false;
-    this.#next();
-    return true;
-  }
-
-  #expect(token: string): void {
-    if (!this.#take(token)) throw this.#unexpected(token);
-  }
-
-  #unexpected(wanted?: string): JqError {
-    const found = this.#token === undefined ? "the end" : `"${this.#token}"`;
-    return new JqError(
-      `${found} at character ${this.#at} ${
-        wanted === undefined
-          ? "is not supported: filters may read, select and build values, not define or change them"
-          : `should be "${wanted}"`
-      }`,
-    );
-  }
-
-  #binary(level: number): Filter {
-    const operators = LEVELS[level];
-    if (operators === undefined) return this.#postfix();
-    if (++this.#depth > MAX_DEPTH * LEVELS.length) throw new JqError("the filter is too deep");
-    let left = this.#binary(level + 1);
-    while (this.#token !== undefined && operators.includes(this.#token)) {
-      const operator = this.#next() ?? "";
-      // Alternatives and pipes group from the right.
-      const isRight = operator === "//" || operator === "|";
-      const right = this.#binary(isRight ? level : level + 1);
-      left = this.#counted(combine(operator, left, right, this.#context));
-    }
-    this.#depth--;
-    return left;
-  }
-
-  /** Each value that a filter makes takes from the budget. */
-  #counted(filter: Filter): Filter {
-    const context = this.#context;
-    return function* (input) {
-      context.step(STEPS_PER_VALUE);
-      for (const value of filter(input)) {
-        context.step(STEPS_PER_VALUE);
-        yield value;
-      }
+  constructor(clock: Pick<Clock, "after">, [program = "", ...args]: readonly string[]) {
+    this.#clock = clock;
+    this.#child = spawn(program, args, {
+      stdio: ["pipe", "pipe", "ignore"],
+      env: environment(),
+    });
+    const { stdin, stdout } = this.#child;
+    const lost = (cause: unknown) => {
+      this.hasEnded = true;
+      this.#settle?.(new Error("the process of jq has ended", { cause }));
     };
-  }
-
-  #postfix(): Filter {
-    const of = this.#term();
-    return this.#take("as") ? this.#binding(of) : of;
-  }
-
-  #term(): Filter {
-    let of = this.#primary();
-    for (;;) {
-      const token = this.#token ?? "";
-      if (/^\.[A-Za-z_]/.test(token)) {
-        this.#next();
-        of = this.#counted(index(of, literal(token.slice(1))));
-      } else if (token === "." && /^\s*["[]/.test(this.#text.slice(this.#at))) {
-        this.#next();
-        if (this.#token === '"') of = index(of, this.#string());
-      } else if (this.#take("[")) of = this.#counted(this.#bracket(of));
-      else if (this.#take("?")) of = this.#counted(attempt(of));
-      else return of;
+    this.#child.on("error", lost);
+    this.#child.on("exit", lost);
+    // It has ended, which is told anyway.
+    stdin?.on("error", () => {});
+    if (stdout !== null) {
+      createInterface({ input: stdout }).on("line", (line) => this.#settle?.(line));
     }
   }
 
-  /** `of as $name | …`: the rest of the pipe, once for each value. */
-  #binding(of: Filter): Filter {
-    const [name, variable] = this.#variable();
-    this.#expect("|");
-    const body = this.#within(name, variable, () => this.#binary(0));
-    return this.#counted(function* (input) {
-      for (const value of of(input)) {
-        variable.value = value;
-        for (const made of body(input)) {
-          yield made;
-          variable.value = value;
-        }
-      }
-    });
-  }
-
-  /** `reduce of as $name (first; next)`. */
-  #reduce(): Filter {
-    const of = this.#term();
-    this.#expect("as");
-    const [name, variable] = this.#variable();
-    this.#expect("(");
-    const first = this.#binary(0);
-    this.#expect(";");
-    const next = this.#within(name, variable, () => this.#binary(0));
-    this.#expect(")");
-    const context = this.#context;
-    return this.#counted(function* (input) {
-      for (let state of first(input)) {
-        for (const value of of(input)) {
-          variable.value = value;
-          state = collect(next(state), context).at(-1) ?? null;
-        }
-        yield state;
-      }
-    });
-  }
-
-  #variable(): [name: string, variable: { value: Json }] {
-    const name = this.#token ?? "";
-    if (!/^\$\w/.test(name)) {
-      throw new JqError("a value can only be bound to one variable, as $name");
-    }
-    this.#next();
-    return [name, { value: null }];
-  }
-
-  /** Reads what may use a variable. */
-  #within(name: string, variable: { value: Json }, read: () => Filter): Filter {
-    const hidden = this.#variables.get(name);
-    this.#variables.set(name, variable);
-    const filter = read();
-    if (hidden === undefined) this.#variables.delete(name);
-    else this.#variables.set(name, hidden);
-    return filter;
-  }
-
-  /** `[…]` after a filter. */
-  #bracket(of: Filter): Filter {
-    if (this.#take("]")) {
-      const context = this.#context;
-      return function* (input) {
-        for (const value of of(input)) yield* elementsOf(value, context);
+  /** Writes a line and gives the answer. A process that does not answer in time is killed. */
+  ask(line: string, ms: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const cancelTimer = this.#clock.after(ms, () => {
+        this.kill();
+        this.#settle?.(new Error(`jq has not answered within ${ms / 1000} s`));
+      });
+      this.#settle = (answer) => {
+        this.#settle = undefined;
+        cancelTimer();
+        if (typeof answer === "string") resolve(answer);
+        else reject(answer);
       };
-    }
-    const from = this.#token === ":" ? undefined : this.#binary(0);
-    if (!this.#take(":")) {
-      this.#expect("]");
-      return index(of, from ?? identity);
-    }
-    const to = this.#token === "]" ? undefined : this.#binary(0);
-    this.#expect("]");
-    return slice(of, from, to, this.#context);
-  }
-
-  #primary(): Filter {
-    const token = this.#token ?? "";
-    if (token === '"') return this.#string();
-    if (/^\.[A-Za-z_]/.test(token)) {
-      this.#next();
-      return index(identity, literal(token.slice(1)));
-    }
-    if (/^\d/.test(token)) {
-      this.#next();
-      return literal(Number(token));
-    }
-    if (/^@?[A-Za-z_]/.test(token)) return this.#named();
-    if (/^\$\w/.test(token)) {
-      const variable = this.#variables.get(token);
-      if (variable === undefined) throw new JqError(`${token} is not defined`);
-      this.#next();
-      return () => [variable.value];
-    }
-    if (this.#take("..")) {
-      return this.#counted((input) => descendants(input, this.#context));
-    }
-    if (this.#take(".")) return this.#token === '"' ? index(identity, this.#string()) : identity;
-    if (this.#take("-")) return this.#counted(negate(this.#postfix(), this.#context));
-    if (this.#take("(")) {
-      const inner = this.#binary(0);
-      this.#expect(")");
-      return inner;
-    }
-    if (this.#take("[")) {
-      if (this.#take("]")) return literal([]);
-      const inner = this.#binary(0);
-      this.#expect("]");
-      return this.#counted((input) => [collect(inner(input), this.#context)]);
-    }
-    if (this.#take("{")) return this.#object();
-    throw this.#unexpected();
-  }
-
-  #named(): Filter {
-    const name = this.#next() ?? "";
-    if (name === "null" || name === "true" || name === "false") {
-      return literal(JSON.parse(name) as Json);
-    }
-    if (name === "if") return this.#condition();
-    if (name === "try") return this.#try();
-    if (name === "reduce") return this.#reduce();
-    const args: Filter[] = [];
-    if (this.#take("(")) {
-      do args.push(this.#binary(0)); while (this.#take(";"));
-      this.#expect(")");
-    }
-    const found = findFunction(name, args, this.#context);
-    if (found === undefined) {
-      throw new JqError(`there is no function ${name} with ${args.length} arguments`);
-    }
-    return this.#counted(found);
-  }
-
-  #try(): Filter {
-    const body = this.#postfix();
-    if (!this.#take("catch")) return this.#counted(attempt(body));
-    const handler = this.#postfix();
-    return this.#counted(function* (input) {
-      try {
-        yield* body(input);
-      } catch (error) {
-        if (!(error instanceof JqError)) throw error;
-        yield* handler(error.message);
-      }
+      if (this.hasEnded) this.#settle(new Error("the process of jq has ended"));
+      else this.#child.stdin?.write(`${line}\n`);
     });
   }
 
-  #condition(): Filter {
-    const test = this.#binary(0);
-    this.#expect("then");
-    const then = this.#binary(0);
-    let otherwise: Filter = identity;
-    if (this.#take("elif")) otherwise = this.#condition();
-    else {
-      if (this.#take("else")) otherwise = this.#binary(0);
-      this.#expect("end");
-    }
-    return this.#counted(function* (input) {
-      for (const value of test(input)) yield* (isTrue(value) ? then : otherwise)(input);
-    });
+  kill(): void {
+    this.hasEnded = true;
+    this.#child.kill("SIGKILL");
   }
+}
 
-  #object(): Filter {
-    const entries: Entry[] = [];
-    while (!this.#take("}")) {
-      if (entries.length > 0) this.#expect(",");
-      const key = this.#key();
-      const value = this.#take(":") ? this.#binary(ALTERNATIVE) : index(identity, key);
-      entries.push([key, value]);
-    }
-    return this.#counted((input) => objects(input, entries, {}, this.#context));
-  }
+/** Runs the process on this runtime. */
+function ownCommand(): string[] {
+  // The name of this module ends in .js in the built package.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf("."));
+  const module = fileURLToPath(new URL(`./jq_process${extension}`, import.meta.url));
+  const heap = `--max-old-space-size=${HEAP_MIB}`;
+  const runtime = "Deno" in globalThis
+    ? ["run", "--quiet", "--no-prompt", "--allow-read", `--v8-flags=${heap}`]
+    : [heap];
+  const script = `ulimit -t ${MAX_PROCESSOR_S}; exec "$@"`;
+  return ["/bin/sh", "-c", script, "sluice-jq", process.execPath, ...runtime, module];
+}
 
-  #key(): Filter {
-    if (this.#token === '"') return this.#string();
-    if (this.#take("(")) {
-      const key = this.#binary(0);
-      this.#expect(")");
-      return key;
-    }
-    if (!/^[A-Za-z_]/.test(this.#token ?? "")) throw this.#unexpected();
-    return literal(this.#next() ?? "");
-  }
-
-  /** A text, with filters in `\\(…)`. */
-  #string(): Filter {
-    const parts: Filter[] = [];
-    this.#at++;
-    for (;;) {
-      TEXT.lastIndex = this.#at;
-      const raw = TEXT.exec(this.#text)?.[0] ?? "";
-      this.#at += raw.length;
-      parts.push(literal(textIn(raw)));
-      if (this.#text[this.#at] === '"') break;
-      if (this.#text[this.#at] !== "\\") throw new JqError("a text has no end");
-      this.#at += 2;
-      this.#next();
-      const inner = this.#binary(0);
-      if (this.#token !== ")") throw this.#unexpected(")");
-      parts.push(inner);
-    }
-    this.#at++;
-    this.#next();
-    const context = this.#context;
-    return parts.reduce((left, right) => {
-      const text: Filter = (input) =>
-        collect(right(input), context).map((one) => asText(one, context));
-      return this.#counted(combine("+", left, text, context));
-    });
-  }
+/** What the runtime needs, and no secret. */
+function environment(): NodeJS.ProcessEnv {
+  const names = ["PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "DENO_DIR", "DENO_NO_UPDATE_CHECK"];
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  }));
 }
