@@ -56,9 +56,14 @@ class LocatedArtifacts implements ArtifactStore {
     await naming(artifact, objects, () => objects.check(location.key));
   }
 
-  async fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean> {
+  async fetch(
+    artifact: Artifact,
+    path: string,
+    scope: ArtifactScope,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const location = this.#locate(artifact);
-    const found = await this.#fetch(location, artifact, path, scope);
+    const found = await this.#fetch(location, artifact, path, scope, signal);
     const { mode, recurseMode } = artifact;
     if (found && mode !== undefined) {
       await chmodInside(trustedPlace(path), mode & 0o777, recurseMode === true);
@@ -71,6 +76,7 @@ class LocatedArtifacts implements ArtifactStore {
     artifact: Artifact,
     path: string,
     scope: ArtifactScope,
+    signal: AbortSignal | undefined,
   ): Promise<boolean> {
     await mkdir(dirname(path), { recursive: true });
     switch (location.type) {
@@ -81,6 +87,7 @@ class LocatedArtifacts implements ArtifactStore {
         await removeInside(trustedPlace(path));
         await cloneRepository(location.location, path, this.#repositories.secrets(scope), {
           allowLocal: this.#options.allowLocalGit === true,
+          signal,
         });
         return true;
       case "http": {

@@ -14,8 +14,12 @@ export function shareFairly(store: ArtifactStore): ArtifactStore {
   const transfers = new FairLimiter(MAX_TRANSFERS);
   return {
     check: (artifact, scope) => store.check(artifact, scope),
-    fetch: (artifact, path, scope) =>
-      transfers.run(scope.namespace, () => store.fetch(artifact, path, scope)),
+    fetch: (artifact, path, scope, signal) =>
+      transfers.run(
+        scope.namespace,
+        () => store.fetch(artifact, path, scope, signal),
+        signal,
+      ),
     save: (artifact, path, prefix, scope) =>
       transfers.run(scope.namespace, () => store.save(artifact, path, prefix, scope)),
     list: (artifact, scope, signal) =>

@@ -1,20 +1,16 @@
 /** Artifacts that are a git repository at a revision. Needs `git` on PATH. */
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { promisify } from "node:util";
 import type { JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { makeGitFolder, runGit } from "./git_process.ts";
 import type { ReadSecret } from "./http_artifact.ts";
-
-const run = promisify(execFile);
 
 /** How long a server may be silent. */
 const SILENCE_SECONDS = 60;
-/** No call of git takes longer. */
-const MAX_GIT_MS = 30 * 60_000;
+/** No clone takes longer, with its fetches and submodules. */
+const MAX_CLONE_MS = 30 * 60_000;
 
 /** Settings against hooks and helpers in a repository: they are programs, and would run as the server. */
 const SAFE = [
@@ -25,6 +21,8 @@ const SAFE = [
 export interface GitOptions {
   /** Repositories on the server's own disk may be cloned, too. */
   allowLocal: boolean;
+  /** Ends the clone. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -35,21 +33,18 @@ export async function cloneRepository(
   location: JsonObject,
   path: string,
   secret: ReadSecret,
-  { allowLocal }: GitOptions,
+  { allowLocal, signal }: GitOptions,
 ): Promise<void> {
   const { repo, revision, branch, depth, fetch } = location;
   if (typeof repo !== "string" || repo === "") throw invalid("Git artifact has no repo");
-  const private_ = await mkdtemp(join(tmpdir(), "sluice-git-"));
+  const private_ = await makeGitFolder();
+  const end = AbortSignal.any([
+    AbortSignal.timeout(MAX_CLONE_MS),
+    ...(signal === undefined ? [] : [signal]),
+  ]);
   try {
     const env = await environment(location, private_, secret, allowLocal);
-    const git = async (...args: string[]) => {
-      await run("git", [...SAFE, ...args], {
-        env,
-        maxBuffer: 16 * 1024 * 1024,
-        timeout: MAX_GIT_MS,
-        killSignal: "SIGKILL",
-      });
-    };
+    const git = (...args: string[]) => runGit([...SAFE, ...args], env, private_, end);
     const clone = ["clone", "--quiet"];
     if (typeof depth === "number" && depth > 0) clone.push(`--depth=${depth}`);
     if (location["singleBranch"] === true) clone.push("--single-branch");
@@ -134,6 +129,6 @@ function withoutPassword(repo: string): string {
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("code" in error && error.code === "ENOENT") return "git is not installed on this machine";
-  const stderr = "stderr" in error ? String(error.stderr).trim() : "";
-  return withoutPassword(stderr === "" ? error.message : stderr);
+  if (error.name === "TimeoutError") return `it takes longer than ${MAX_CLONE_MS / 60_000} minutes`;
+  return withoutPassword(error.message);
 }

@@ -40,10 +40,16 @@ export interface ArtifactStore {
    * Brings an artifact to `path`: unpacks it, and sets its mode.
    *
    * @param path absolute, in a folder that only the server writes to
+   * @param signal ends a wait for other transfers, and a clone
    * @returns false when nothing is stored there
    * @throws {Problem} when it can't be read, or its kind of location isn't supported
    */
-  fetch(artifact: Artifact, path: string, scope: ArtifactScope): Promise<boolean>;
+  fetch(
+    artifact: Artifact,
+    path: string,
+    scope: ArtifactScope,
+    signal?: AbortSignal,
+  ): Promise<boolean>;
   /**
    * Packs and stores a file or folder. A repeat overwrites it.
    *

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { createArtifactStore } from "../artifacts/artifact_store.ts";
+import { removeDeadClones } from "../artifacts/git_process.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { type OpenedExecutor, openExecutor } from "../executors/open_executor.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "../expr/templates/contexts.ts";
@@ -20,6 +21,7 @@ export async function openTasks(
   workflows: WorkflowSource,
 ): Promise<OpenedExecutor & { artifacts: ArtifactStore }> {
   const source = createStoredConfig(store);
+  await removeDeadClones();
   const artifacts = createArtifactStore({
     repository: settings.repository,
     keys: config.artifactKeys,

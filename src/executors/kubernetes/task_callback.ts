@@ -92,7 +92,8 @@ export function createTaskCallback(
         case "POST artifacts":
           return await saveArtifact(options, call, Number(index), request);
         case "GET inputs":
-          return await sendInput(options, call, Number(index));
+          // It ends with its pod.
+          return await sendInput(options, call, Number(index), request.signal);
         default:
           return plain(405, "method not allowed");
       }
@@ -186,6 +187,7 @@ async function sendInput(
   { artifacts, maxArtifactBytes }: TaskCallbackOptions,
   { facts, scope }: Call,
   index: number,
+  signal: AbortSignal,
 ): Promise<Response> {
   const artifact = facts.inputs[index];
   if (artifact === undefined) return plain(404, "no such artifact");
@@ -194,7 +196,7 @@ async function sendInput(
   try {
     // Here the file has a name of ours. The manifest's name is for the pod.
     const place = join(folder, "content");
-    if (!await artifacts.fetch(artifact, place, scope)) {
+    if (!await artifacts.fetch(artifact, place, scope, signal)) {
       await remove();
       return plain(404, "no such artifact");
     }

@@ -32,7 +32,10 @@ const SUCCESS = Promise.resolve({ code: 0, startedAt: 0, finishedAt: 0 });
 function localTask(
   template: Template,
   runtime: Pick<LocalRuntime, "launch"> & Partial<LocalRuntime>,
-  { archiveLogs = false } = {},
+  { archiveLogs = false, artifacts = archiveLogs ? {} as ArtifactStore : undefined }: {
+    archiveLogs?: boolean;
+    artifacts?: ArtifactStore | undefined;
+  } = {},
 ): LocalTask {
   const deps = {
     runtime: {
@@ -46,7 +49,7 @@ function localTask(
       ...runtime,
     },
     scratch: new Scratch(dir),
-    artifacts: archiveLogs ? {} as ArtifactStore : undefined,
+    artifacts,
     config: {
       configMap: () => Promise.resolve(undefined),
       secret: () => Promise.resolve(undefined),
@@ -123,4 +126,25 @@ test("a step whose log can't be read succeeds without it", async () => {
     },
   }, { archiveLogs: true });
   expect(await task.run()).toMatchObject({ phase: "Succeeded" });
+});
+
+test("a transfer of an input ends when its task is given up", async () => {
+  const begun = Promise.withResolvers<AbortSignal | undefined>();
+  const fetch: ArtifactStore["fetch"] = (_artifact, _path, _scope, signal) => {
+    begun.resolve(signal);
+    return new Promise((_, reject) =>
+      signal?.addEventListener("abort", () => reject(new Error("ended")))
+    );
+  };
+  const artifacts = { fetch } as ArtifactStore;
+  const template = {
+    container: { image: "i" },
+    inputs: { artifacts: [{ name: "a", path: "/a", raw: { data: "x" } }] },
+  };
+  const launch = () => Promise.resolve(container(SUCCESS));
+  const task = localTask(template, { launch }, { artifacts });
+  const running = task.run();
+  expect((await begun.promise)?.aborted).toBe(false);
+  task.abandon();
+  expect(await running).toBeUndefined();
 });

@@ -46,7 +46,7 @@ export class LocalTask {
   /** By the name of the container. */
   readonly #ended = new Map<string, EndedContainer>();
   #progress = "";
-  #isStopped = false;
+  readonly #stop = new AbortController();
   /** A main container has failed for good, or one could not be started. */
   #hasFailed = false;
   #isStarted = false;
@@ -64,7 +64,7 @@ export class LocalTask {
     const kept = await this.folder.outcome();
     if (kept !== undefined) return kept;
     try {
-      const mounts = await prepareInputs(this.#plan, this.#deps);
+      const mounts = await prepareInputs(this.#plan, this.#deps, this.#stop.signal);
       const outcome = await this.#runContainers(mounts) ?? await this.#finish();
       return await this.#keep(outcome);
     } catch (error) {
@@ -79,7 +79,7 @@ export class LocalTask {
 
   /** Keeps the outcome. When another server that watches the same task was first, its outcome counts. */
   async #keep(outcome: TaskOutcome): Promise<TaskOutcome | undefined> {
-    if (this.#isStopped) return undefined;
+    if (this.#stop.signal.aborted) return undefined;
     const first = await this.folder.outcome();
     if (first !== undefined) return first;
     await this.folder.saveOutcome(outcome).catch(() => {});
@@ -89,7 +89,7 @@ export class LocalTask {
 
   /** Starts no more containers, and lets `run` end without an outcome. The runtime ends what is running. */
   abandon(): void {
-    this.#isStopped = true;
+    this.#stop.abort();
   }
 
   /** Notes the sizes of logs, and reports progress that is new. */
@@ -111,7 +111,7 @@ export class LocalTask {
       this.#plan.containers.filter((container) => container.role === role);
     for (const container of of("init")) {
       const end = await this.#runOne(container, mounts);
-      if (this.#isStopped) return undefined;
+      if (this.#stop.signal.aborted) return undefined;
       if ("fault" in end || end.code !== 0) return initFailure(container.name, end);
     }
     const sidecars = of("sidecar").map((container) => this.#runOne(container, mounts));
@@ -121,7 +121,7 @@ export class LocalTask {
     });
     const mains = this.#runMains(of("main"), mounts);
     await (sidecars.length === 0 ? mains : Promise.race([mains, failedSidecar]));
-    if (this.#isStopped) return undefined;
+    if (this.#stop.signal.aborted) return undefined;
     await this.#stopLive();
     await Promise.all(sidecars);
     return undefined;
@@ -157,7 +157,7 @@ export class LocalTask {
     const retries = Math.max(0, Math.trunc(Number(strategy?.retries ?? 0)) || 0);
     for (let run = 0;; run++) {
       const end = await this.#runOne(container, mounts, run);
-      if (this.#isStopped || ("code" in end && end.code === 0)) return end;
+      if (this.#stop.signal.aborted || ("code" in end && end.code === 0)) return end;
       if (run >= retries || this.#hasFailed) {
         this.#hasFailed = true;
         // Nothing is expected of those beside it any more.
@@ -180,7 +180,7 @@ export class LocalTask {
     this.#live.set(running, dir);
     if (this.#hasFailed) running.stop(DEFAULT_GRACE_MS).catch(() => {});
     // The cancellation came while it was being started, and may have found nothing to end.
-    else if (this.#isStopped && await this.folder.isCancelled()) {
+    else if (this.#stop.signal.aborted && await this.folder.isCancelled()) {
       await this.#deps.runtime.stop(this.folder, DEFAULT_GRACE_MS);
     }
     if (container.role === "main") this.#reportStarted(running);
@@ -197,7 +197,7 @@ export class LocalTask {
     dir: string,
     mounts: Mount[],
   ): Promise<RunningContainer | undefined> {
-    if (this.#isStopped) return undefined;
+    if (this.#stop.signal.aborted) return undefined;
     const { runtime, config } = this.#deps;
     const env = await buildEnvironment(this.task, container, config, runtime.host);
     env["ARGO_PROGRESS_FILE"] = runtime.progressPath(dir);
@@ -213,7 +213,7 @@ export class LocalTask {
   }
 
   #reportStarted(running: RunningContainer): void {
-    if (this.#isStarted || this.#isStopped) return;
+    if (this.#isStarted || this.#stop.signal.aborted) return;
     this.#isStarted = true;
     const { host } = this.#deps.runtime;
     this.#report({
@@ -234,7 +234,7 @@ export class LocalTask {
   }
 
   async #stopLive(): Promise<void> {
-    if (this.#isStopped) return;
+    if (this.#stop.signal.aborted) return;
     await Promise.all([...this.#live.keys()].map((running) => running.stop(DEFAULT_GRACE_MS)));
   }
 

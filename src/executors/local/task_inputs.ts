@@ -15,6 +15,7 @@ import type { LocalTaskDeps, TaskPlan } from "./task_plan.ts";
 /**
  * Makes the folders and volumes, and brings the input artifacts.
  *
+ * @param signal ends the transfers
  * @returns the mounts of each container, by its name
  * @throws {Error} for an artifact that is missing, or can't be had
  * @throws {StartFault} for a volume that can't be made
@@ -22,6 +23,7 @@ import type { LocalTaskDeps, TaskPlan } from "./task_plan.ts";
 export async function prepareInputs(
   { task, folder, containers }: TaskPlan,
   deps: LocalTaskDeps,
+  signal: AbortSignal,
 ): Promise<Map<string, Mount[]>> {
   const { scratch, config, runtime } = deps;
   await mkdir(folder.work, { recursive: true });
@@ -38,7 +40,9 @@ export async function prepareInputs(
     if (at === "/") throw new Error(`Input artifact "${input.name}" can't have the path "/"`);
     const inVolume = volumes.place(at);
     const place = inVolume ?? runtime.inputPlace?.(folder, input.path);
-    if (!await fetchInput(input, place, { task, folder }, deps) || inVolume !== undefined) continue;
+    if (!await fetchInput(input, place, { task, folder }, deps, signal) || inVolume !== undefined) {
+      continue;
+    }
     const mount = place === undefined
       ? { at, host: folder.fetched(input.name) }
       : { at, host: placeText(place), root: place.root };
@@ -56,6 +60,7 @@ async function fetchInput(
   place: Place | undefined,
   { task, folder }: Pick<TaskPlan, "task" | "folder">,
   { artifacts }: LocalTaskDeps,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const mark = folder.input(input.name);
   const done = await readFile(mark, "utf8").catch(() => undefined);
@@ -63,7 +68,7 @@ async function fetchInput(
   if (artifacts === undefined) throw noArtifactStore(input.name);
   const fetched = folder.fetched(input.name);
   await mkdir(dirname(fetched), { recursive: true });
-  const found = await artifacts.fetch(input, fetched, artifactScope(task));
+  const found = await artifacts.fetch(input, fetched, artifactScope(task), signal);
   if (!found && input.optional !== true) {
     throw new Error(`Input artifact "${input.name}" does not exist in its repository`);
   }

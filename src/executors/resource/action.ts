@@ -113,7 +113,7 @@ export class ResourceAction {
     }
     const patchType = flags.patchType ?? this.#resource.mergeStrategy ?? "strategic";
     const body = await this.#withOwner(readManifest(
-      await manifestText(this.#task, this.#resource, this.#deps.artifacts),
+      await manifestText(this.#task, this.#resource, this.#deps.artifacts, this.#signal),
       action === "patch" && patchType === "json",
       flags.target !== undefined,
     ));

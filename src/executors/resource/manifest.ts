@@ -19,6 +19,7 @@ export async function manifestText(
   task: TaskSpec,
   { manifest, manifestFrom }: ResourceTemplate,
   artifacts: ArtifactStore | undefined,
+  signal: AbortSignal,
 ): Promise<string> {
   if (manifest !== undefined && manifest.trim() !== "") return manifest;
   const name = manifestFrom?.artifact?.name;
@@ -31,7 +32,7 @@ export async function manifestText(
   const folder = await mkdtemp(join(tmpdir(), "sluice-manifest-"));
   try {
     const file = join(folder, "manifest");
-    const isThere = await artifacts.fetch(artifact, file, artifactScope(task));
+    const isThere = await artifacts.fetch(artifact, file, artifactScope(task), signal);
     if (!isThere) throw new Error(`artifact ${name} of manifestFrom does not exist`);
     if ((await stat(file)).size > MAX_MANIFEST_BYTES) {
       throw new Error(
