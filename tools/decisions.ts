@@ -302,6 +302,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/expr/jsonpath/jsonpath.test.ts: a filter that compares with a word without quotes is refused",
   },
   {
+    subject: "Outputs that are stored unpacked, whose paths end with the same name",
+    reference: "Have the same key: the later one overwrites the earlier one",
+    choice: "better",
+    sluice: "The later ones have the artifact's name before that of the file",
+    why: "Nobody means to lose an output",
+    shown:
+      "test/contract/artifacts/artifacts.test.ts: outputs that are stored unpacked under the same name get a key each",
+  },
+  {
     subject: "A memoization cache that grows",
     reference: "Grows until its ConfigMap holds no more (1 MiB)",
     choice: "better",

@@ -199,7 +199,7 @@ class LocatedArtifacts implements ArtifactStore {
     prefix: string,
     scope: ArtifactScope,
   ): Promise<Artifact> {
-    const name = archiveName(artifact, artifact.path ?? path);
+    const name = ownName(artifact, path, scope.siblings ?? []);
     const archive = scope.archiveLocation && locationOf(scope.archiveLocation);
     if (archive?.type === "s3") {
       return { ...artifact, s3: { ...archive.bucket, key: joinKey(archive.key, name) } };
@@ -363,6 +363,22 @@ function reasonOf(error: unknown): string {
 
 function sized({ size, body }: StoredObject): { size?: number; body: Readable } {
   return size > 0 ? { size, body } : { body };
+}
+
+/**
+ * What a fresh key of an artifact ends with. One that is stored unpacked has the name of its file; an output that is declared
+ * before it, and has that name too, would be overwritten.
+ */
+function ownName(artifact: Artifact, path: string, siblings: readonly Artifact[]): string {
+  const name = archiveName(artifact, artifact.path ?? path);
+  for (const sibling of siblings) {
+    if (sibling.name === artifact.name) break;
+    const isFresh = sibling.path !== undefined && locationOf(sibling) === undefined;
+    if (isFresh && archiveName(sibling, sibling.path ?? "") === name) {
+      return joinKey(artifact.name, name);
+    }
+  }
+  return name;
 }
 
 /** Fills tags like `{{workflow.name}}`; unknown ones stay. */

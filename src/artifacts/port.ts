@@ -14,6 +14,8 @@ export interface ArtifactScope {
   repositoryRef?: { configMap?: string; key?: string };
   /** `archiveLocation` of the template: where its outputs go instead of the repository. */
   archiveLocation?: ArtifactLocation;
+  /** The outputs that the template declares: where one of them is saved, each gets a key of its own. */
+  siblings?: readonly Artifact[];
   /** Keys of the workflow that do not begin with its namespace, see `formerKeys` of the engine. */
   formerKeys?: readonly string[];
   /** Values of the tags in a repository's key format: `workflow.name`, `pod.name` … */

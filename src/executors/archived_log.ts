@@ -5,7 +5,7 @@ import { writeInside } from "../platform/files/inside.ts";
 import { joinedTexts } from "../platform/line_splitter.ts";
 import { type Place, placeText } from "../platform/files/place.ts";
 import type { Artifact } from "../spec/manifest.ts";
-import { artifactScope } from "./artifact_scope.ts";
+import { outputScope } from "./artifact_scope.ts";
 import type { LogLine } from "./port.ts";
 
 /** Writes the texts of lines to a file. */
@@ -25,7 +25,7 @@ export async function saveLog(
   task: TaskSpec,
 ): Promise<Artifact> {
   const artifact = { name: `${container}-logs`, path: placeText(place), archive: { none: {} } };
-  const kept = await artifacts.save(artifact, place, task.artifactPrefix, artifactScope(task));
+  const kept = await artifacts.save(artifact, place, task.artifactPrefix, outputScope(task));
   const { path: _path, archive: _archive, ...rest } = kept;
   return rest;
 }

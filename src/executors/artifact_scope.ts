@@ -3,6 +3,11 @@ import type { ArtifactScope } from "../artifacts/port.ts";
 import { defined } from "../base/defined.ts";
 import type { TaskSpec } from "../engine/effect.ts";
 
+/** The scope in which an output of a task is saved. */
+export function outputScope(task: TaskSpec): ArtifactScope {
+  return { ...artifactScope(task), siblings: task.template.outputs?.artifacts ?? [] };
+}
+
 /** Decides the repository, the Secrets and the keys of a task's artifacts. */
 export function artifactScope(task: TaskSpec): ArtifactScope {
   const { namespace, podSpec, template } = task;

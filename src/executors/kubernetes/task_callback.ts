@@ -178,7 +178,10 @@ async function saveArtifact(
     if (!found.isFile() && !found.isDirectory()) {
       return plain(400, `artifact "${artifact.name}" is neither a file nor a folder`);
     }
-    const saved = await artifacts.save(artifact, place, facts.prefix, scope);
+    const saved = await artifacts.save(artifact, place, facts.prefix, {
+      ...scope,
+      siblings: facts.outputs,
+    });
     return new Response(JSON.stringify(saved), { headers: { "content-type": "application/json" } });
   });
 }

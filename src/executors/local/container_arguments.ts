@@ -130,7 +130,11 @@ function securityArguments({ task, container }: ContainerLaunch, program: string
     const group = typeof runAsGroup === "number" ? `:${runAsGroup}` : "";
     args.push(`--user=${runAsUser}${group}`);
   }
-  if (context["readOnlyRootFilesystem"] === true) args.push("--read-only");
+  if (context["readOnlyRootFilesystem"] === true) {
+    args.push("--read-only");
+    // Else it leaves /tmp, /var/tmp and /run writable, which the others and a cluster do not.
+    if (program === "podman") args.push("--read-only-tmpfs=false");
+  }
   const { hostPID, hostIPC }: JsonObject = task.podSpec as JsonObject;
   if (hostPID === true) args.push("--pid=host");
   if (hostIPC === true) args.push("--ipc=host");

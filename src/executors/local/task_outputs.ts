@@ -3,7 +3,7 @@ import { defined } from "../../base/defined.ts";
 import { errorText } from "../../base/error_text.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Artifact, Outputs } from "../../spec/manifest.ts";
-import { artifactScope } from "../artifact_scope.ts";
+import { outputScope } from "../artifact_scope.ts";
 import { saveLog, writeLines } from "../archived_log.ts";
 import { MAX_PARAMETER_BYTES, readParameters, resultFrom } from "../capture.ts";
 import type { RunningContainer } from "./runtime.ts";
@@ -70,7 +70,7 @@ async function saveOutput(
     );
   }
   if (artifacts === undefined) throw noArtifactStore(artifact.name);
-  return await artifacts.save(artifact, place, task.artifactPrefix, artifactScope(task));
+  return await artifacts.save(artifact, place, task.artifactPrefix, outputScope(task));
 }
 
 /** The logs of the main containers as artifacts named `<container>-logs`. One that can't be read or saved is left out. */

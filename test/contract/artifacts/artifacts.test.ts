@@ -16,6 +16,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createArtifactStore } from "../../../src/artifacts/artifact_store.ts";
@@ -187,6 +188,42 @@ function describeRepository(setting: () => Promise<RepositorySetting>): void {
     expect(await readFile(join(to, "deep/ü.txt"), "utf8")).toBe("deep");
     expect(await readFile(join(to, "deep", "long-name-".repeat(20)), "utf8")).toBe("long");
     if (name !== "none") expect((await stat(join(to, "run.sh"))).mode & 0o777).toBe(0o750);
+  });
+
+  test("outputs that are stored unpacked under the same name get a key each", async () => {
+    const output = (name: string, path: string, more: Partial<Artifact> = {}): Artifact => ({
+      name,
+      path,
+      archive: { none: {} },
+      ...more,
+    });
+    const siblings = [
+      output("elsewhere", "/x/twin", { s3: { key: "default/twin" } }),
+      output("first", "/x/twin"),
+      output("packed", "/z/twin", { archive: {} }),
+      output("second", "/y/twin"),
+      output("log", "/y/main.log"),
+    ];
+    const files = [...siblings, output("main-logs", "/work/main.log")];
+    const keys: unknown[] = [];
+    for (const artifact of files) {
+      const file = join(work, `twin-${artifact.name}`);
+      await writeFile(file, artifact.name);
+      const saved = await store.save(artifact, file, "wf/twins", { ...SCOPE, siblings });
+      keys.push(saved.s3?.["key"]);
+      const back = await store.open(saved, SCOPE);
+      if (artifact.name !== "packed") {
+        expect(await text(back?.body ?? Readable.from([]))).toBe(artifact.name);
+      }
+    }
+    expect(keys).toEqual([
+      "default/twin",
+      "default/wf/twins/twin",
+      "default/wf/twins/packed.tgz",
+      "default/wf/twins/second/twin",
+      "default/wf/twins/main.log",
+      "default/wf/twins/main-logs/main.log",
+    ]);
   });
 
   test.each([

@@ -602,6 +602,22 @@ describe.skipIf("missing" in box)("what reaches the client of the containers", (
     expect(result).not.toContain(SECRET);
   });
 
+  test("a container with a read-only root writes to its volumes only, as in a cluster", async () => {
+    const script =
+      "for d in /tmp /var/tmp /run /scratch; do mkdir -p $d; touch $d/x && echo $d; done";
+    const template = step("true", {
+      container: {
+        image: IMAGE,
+        command: ["/bin/sh", "-c", `(${script}) 2>/dev/null || true`],
+        securityContext: { readOnlyRootFilesystem: true },
+        volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+      },
+      volumes: [{ name: "scratch", emptyDir: {} }],
+    });
+    const outcome = await run(executor, template, { includeResult: true });
+    expect(outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "/scratch" } });
+  });
+
   const CONTEXT = (securityContext: JsonObject): Template =>
     step("true", {
       container: {
