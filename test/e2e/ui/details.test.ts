@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)(
       await ui.page.keyboard.insertText(text);
     }
 
-    test("title and description of the annotations stand above the facts", async () => {
+    test("title and description of the annotations stand above the facts, the title in lists too", async () => {
       const annotations = {
         "workflows.argoproj.io/title": "Report of January",
         "workflows.argoproj.io/description": "For the *board*.\nAsk the team reports.",
@@ -66,6 +66,8 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/workflows/default/titled");
       await ui.page.getByText("Report of January", { exact: true }).waitFor();
       await ui.page.getByText("For the *board*.").waitFor();
+      await ui.open("/");
+      await ui.page.getByRole("row", { name: /titled Report of January/ }).waitFor();
       await ui.call("DELETE", "workflows/default/titled");
     });
 

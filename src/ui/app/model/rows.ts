@@ -16,6 +16,8 @@ const ROW_FIELDS = [
   "metadata.namespace",
   "metadata.creationTimestamp",
   "metadata.resourceVersion",
+  // Alone: other annotations may be large.
+  "metadata.annotations.workflows.argoproj.io/title",
   "spec.suspend",
   "status.phase",
   "status.startedAt",

@@ -16,7 +16,7 @@ import {
   ENDED_PHASES,
   isOnlyArchived,
 } from "../model/archived.ts";
-import { Ago, Span, WorkflowPhase } from "../parts/basics.tsx";
+import { Ago, GivenTitle, Span, WorkflowPhase } from "../parts/basics.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { archivedPath, type PageProps } from "../paths.ts";
@@ -115,9 +115,10 @@ function ArchiveRows({ items }: { items: readonly Workflow[] }): JSX.Element {
         {
           title: heads.name,
           look: "main",
-          show: ({ metadata: { namespace = "", name = "", uid = "" }, status }) => (
+          show: ({ metadata, metadata: { namespace = "", name = "", uid = "" }, status }) => (
             <>
               <a href={addressOf(archivedPath(namespace, name, uid))} data-keys-row="">{name}</a>
+              <GivenTitle of={metadata} />
               {status?.message !== undefined && <p class="message">{status.message}</p>}
             </>
           ),

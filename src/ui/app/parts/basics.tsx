@@ -1,7 +1,7 @@
 /** What all pages are made of: phases, times, things to copy, and what to say when there is nothing or something is wrong. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Workflow } from "../../../spec/manifest.ts";
+import type { ObjectMeta, Workflow } from "../../../spec/manifest.ts";
 import type { Trouble } from "../data/api.ts";
 import { serverNow, useNow } from "../data/clock.ts";
 import { useRights } from "../data/rights.ts";
@@ -9,6 +9,7 @@ import { addressOf } from "../data/root.ts";
 import { router } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { type Look, lookOfWorkflow, wordOf } from "../model/phases.ts";
+import { titleIn } from "../model/stored.ts";
 import { absoluteText, relativeText, spanText, timeOf } from "../model/times.ts";
 import { waitTip } from "../model/waits.ts";
 import { belongsTo, NAVIGATION } from "../paths.ts";
@@ -30,6 +31,12 @@ export function PhaseBadge(
 /** The phase of a workflow; if it waits, its tip says what resumes it. */
 export function WorkflowPhase({ of }: { of: Workflow }): JSX.Element {
   return <PhaseBadge look={lookOfWorkflow(of)} tip={waitTip(of, serverNow())} />;
+}
+
+/** The title that a manifest has beside its name, if it has one. */
+export function GivenTitle({ of }: { of: ObjectMeta }): JSX.Element | null {
+  const title = titleIn(of);
+  return title === "" ? null : <p class="message row-title">{title}</p>;
 }
 
 /** How long ago something was; the exact time stands in its tip, and beside it if asked for. */

@@ -11,7 +11,7 @@ import { may } from "../model/rights.ts";
 import { spanOf } from "../model/times.ts";
 import { workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
-import { Ago, Span, WorkflowPhase } from "./basics.tsx";
+import { Ago, GivenTitle, Span, WorkflowPhase } from "./basics.tsx";
 import { type RowColumn, Rows } from "./rows.tsx";
 
 const FIELDS = [
@@ -91,10 +91,7 @@ export function Runs(
         {
           title: heads.name,
           look: "main",
-          show: ({ metadata: { namespace = "", name = "" } }) =>
-            name === current
-              ? <span aria-current="true">{TEXTS.runs.this(name)}</span>
-              : <a href={addressOf(workflowPath(namespace, name))} data-keys-row="">{name}</a>,
+          show: (run) => <RunName run={run} isCurrent={run.metadata.name === current} />,
         },
         ...more,
         {
@@ -119,5 +116,17 @@ export function Runs(
         },
       ]}
     />
+  );
+}
+
+function RunName({ run, isCurrent }: { run: Workflow; isCurrent: boolean }): JSX.Element {
+  const { namespace = "", name = "" } = run.metadata;
+  return (
+    <>
+      {isCurrent
+        ? <span aria-current="true">{TEXTS.runs.this(name)}</span>
+        : <a href={addressOf(workflowPath(namespace, name))} data-keys-row="">{name}</a>}
+      <GivenTitle of={run.metadata} />
+    </>
   );
 }

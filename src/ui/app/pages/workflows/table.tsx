@@ -2,7 +2,7 @@
 import { Component, type JSX } from "preact";
 import { addressOf } from "../../data/root.ts";
 import type { Row } from "../../model/rows.ts";
-import { Ago, Span, WorkflowPhase } from "../../parts/basics.tsx";
+import { Ago, GivenTitle, Span, WorkflowPhase } from "../../parts/basics.tsx";
 import { workflowPath } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import type { Column } from "./columns.ts";
@@ -98,6 +98,7 @@ class TableRow extends Component<RowProps> {
           >
             {name}
           </a>
+          <GivenTitle of={metadata} />
           {message !== "" && <p class="message">{message}</p>}
         </td>
         <td role="cell" class="cell-namespace">{namespace}</td>
