@@ -73,6 +73,12 @@ export const PICTURES: Readonly<Record<PageEntry["key"], readonly Picture[]>> = 
   submit: [
     { name: "submit", path: "/submit?namespace=reports&template=report", ready: "input[name=day]" },
   ],
+  edit: [{
+    name: "edit",
+    path: "/edit?kind=WorkflowTemplate&namespace=reports&name=report",
+    ready: ".code-host",
+    act: async ({ page }) => await page.getByText("The manifest is valid.").waitFor(),
+  }],
   login: [{ name: "login", path: "/login", ready: "input" }],
 };
 

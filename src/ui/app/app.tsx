@@ -36,6 +36,7 @@ const COMPONENTS: Record<PageEntry["key"], ComponentType<PageProps>> = {
   locks: lazyPage(async () => (await import("./pages/locks.tsx")).LocksPage),
   system: lazyPage(async () => (await import("./pages/system.tsx")).SystemPage),
   submit: SubmitPage,
+  edit: lazyPage(async () => (await import("./pages/edit.tsx")).EditPage),
   events: eventPages("EventsPage"),
   event: eventPages("EventPage"),
   bindings: eventPages("BindingsPage"),

@@ -22,6 +22,7 @@ export interface PageEntry {
     | "locks"
     | "system"
     | "submit"
+    | "edit"
     | "login";
   /** In the router's notation. */
   path: string;
@@ -97,6 +98,7 @@ export const PAGES: readonly PageEntry[] = [
     title: TEXTS.pages.workflow,
     dataQuery: "exactTimes=true",
   },
+  { key: "edit", path: "/edit", title: TEXTS.edit.page },
   { key: "playground", path: "/events/playground", title: TEXTS.pages.playground },
   { key: "bindings", path: "/events/bindings", title: TEXTS.pages.bindings },
   { key: "binding", path: "/events/bindings/:namespace/:name", title: TEXTS.pages.binding },
@@ -193,6 +195,28 @@ export function templatePath(namespace: string, name: string): string {
 /** The path of a cron workflow's page, from the root. */
 export function cronPath(namespace: string, name: string): string {
   return `/cron/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
+/** Kinds of manifests that are stored, and written in the pages. */
+export const STORED_KIND_NAMES = [
+  "WorkflowTemplate",
+  "ClusterWorkflowTemplate",
+  "CronWorkflow",
+  "WorkflowEventBinding",
+] as const;
+export type StoredKindName = typeof STORED_KIND_NAMES[number];
+
+/** What access rules call them. */
+export const STORED_RESOURCES: Readonly<Record<StoredKindName, string>> = {
+  WorkflowTemplate: "workflowtemplates",
+  ClusterWorkflowTemplate: "clusterworkflowtemplates",
+  CronWorkflow: "cronworkflows",
+  WorkflowEventBinding: "workfloweventbindings",
+};
+
+/** The path of the editor of a stored manifest. @param name "": a new one */
+export function editPath(kind: StoredKindName, namespace: string, name = ""): string {
+  return withQuery("/edit", { kind, namespace, name });
 }
 
 /** The path of an archived workflow's page, from the root. */

@@ -1,8 +1,16 @@
 /** All words of the pages. Another language is another table. */
+import type { StoredKindName } from "./paths.ts";
 
 function many(count: number, one: string, more: string): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 }
+
+const KIND_WORDS: Record<StoredKindName, string> = {
+  WorkflowTemplate: "template",
+  ClusterWorkflowTemplate: "cluster template",
+  CronWorkflow: "cron workflow",
+  WorkflowEventBinding: "event binding",
+};
 
 const workflows = (count: number) => many(count, "workflow", "workflows");
 
@@ -554,6 +562,50 @@ export const TEXTS = {
       `You may not submit workflows in “${namespace}”. Choose another namespace, or ask whoever ` +
       "keeps the access rules of this server.",
   },
+  edit: {
+    page: "Edit a manifest",
+    new: {
+      WorkflowTemplate: "New template",
+      ClusterWorkflowTemplate: "New cluster template",
+      CronWorkflow: "New cron workflow",
+      WorkflowEventBinding: "New event binding",
+    } as Record<StoredKindName, string>,
+    title: (kind: StoredKindName, name: string) => `Edit the ${KIND_WORDS[kind]} ${name}`,
+    do: "Edit",
+    create: "Create",
+    update: "Update",
+    discard: "Discard my changes",
+    example: "Begin with the example again",
+    back: (name: string) => `Open ${name}`,
+    unchecked: "The manifest has the right form. The rest is checked when it is stored.",
+    created: (name: string) => `${name} is stored.`,
+    notCreated: "The manifest was not stored.",
+    updated: (name: string) => `${name} is updated.`,
+    notUpdated: "The manifest was not updated.",
+    mayNotCreate: (kind: StoredKindName, namespace: string) =>
+      namespace === ""
+        ? `You may not create a ${KIND_WORDS[kind]}. Whoever keeps the access rules of this ` +
+          "server can allow it."
+        : `You may not create a ${KIND_WORDS[kind]} in “${namespace}”. Choose another namespace, ` +
+          "or ask whoever keeps the access rules of this server.",
+    mayNotUpdate: (kind: StoredKindName, name: string) =>
+      `You may not update the ${
+        KIND_WORDS[kind]
+      } ${name}. Whoever keeps the access rules of this ` +
+      "server can allow it.",
+    conflict: {
+      title: "Somebody else has changed it",
+      what:
+        "Your text is made from an older version, so it is not stored. Nothing of it is lost. " +
+        "This is stored now:",
+      refused: "Somebody else has changed it meanwhile. What is stored now stands above.",
+      unchanged: "The text below is an older version. This is stored now:",
+      latest: "Manifest that is stored now",
+      take: "Discard my text and edit this",
+      show: "Edit this",
+      keep: "Keep my text, to replace this",
+    },
+  },
   submit: {
     button: "Submit a workflow",
     from: "From",
@@ -724,7 +776,8 @@ export const TEXTS = {
       part: "There are more bindings. Choose a namespace to see the others.",
       none: {
         title: "No event bindings yet",
-        next: "A binding says which events start which workflow. Store one:",
+        next:
+          "A binding says which events start which workflow. Store one here, or from the command line:",
         command: "sluice binding create binding.yaml",
       },
       noMatch: { title: "No event binding in this namespace", next: "Choose another namespace." },
@@ -734,6 +787,11 @@ export const TEXTS = {
       unreadable: "The stored binding cannot be read; write it again or delete it.",
       events: "Its events",
       try: "Try it with an event",
+      remove: "Delete",
+      removeAsk: (name: string) => `Delete the event binding ${name}?`,
+      removeWhat: "Events that come from now on start nothing by it. This cannot be undone.",
+      removed: (name: string) => `The event binding ${name} is deleted.`,
+      notRemoved: (name: string) => `The event binding ${name} could not be deleted.`,
       what: "selector",
     },
     playground: {
@@ -790,7 +848,8 @@ export const TEXTS = {
     none: {
       title: "No templates yet",
       next:
-        "A template is a stored workflow that people, cron workflows and events start. Store one:",
+        "A template is a stored workflow that people, cron workflows and events start. Store one " +
+        "here, or from the command line:",
       command: "sluice template create template.yaml",
     },
     noMatch: { title: "No template matches the filters", next: "Choose fewer filters." },
@@ -843,7 +902,8 @@ export const TEXTS = {
     notWhile: { off: "none while it is off", stopped: "none", wrong: "none: it cannot be read" },
     none: {
       title: "No cron workflows yet",
-      next: "A cron workflow starts a workflow at set times. Store one:",
+      next:
+        "A cron workflow starts a workflow at set times. Store one here, or from the command line:",
       command: "sluice cron create cron.yaml",
     },
     noMatch: { title: "No cron workflow matches the filters", next: "Choose fewer filters." },

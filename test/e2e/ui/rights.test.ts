@@ -211,10 +211,29 @@ describe.skipIf(missing !== undefined)(
       ui.browser.troubles();
     });
 
+    test("is told that it may not store manifests", async () => {
+      for (const path of ["/templates", "/cron", "/events/bindings"]) {
+        await openKnown(`${path}?namespace=team`);
+        await ui.page.locator("[data-keys-row]").first().waitFor();
+        await ui.page.waitForTimeout(200);
+        expect(await ui.page.getByRole("link", { name: /^New / }).count(), path).toBe(0);
+      }
+      await ui.open("/edit?kind=CronWorkflow&namespace=team");
+      await ui.page.getByText("You may not create a cron workflow in “team”").waitFor();
+      await ui.page.getByText("The manifest has the right form.").waitFor();
+      expect(await buttons("Create").count()).toBe(0);
+      await ui.open("/edit?kind=CronWorkflow&namespace=team&name=yearly");
+      await ui.page.getByText("You may not update the cron workflow yearly").waitFor();
+      await ui.page.getByText("The manifest has the right form.").waitFor();
+      expect(await buttons("Update").count()).toBe(0);
+      expect(ui.browser.troubles()).toEqual([]);
+    });
+
     const PAGES_OF_ONE = [
       ["/templates/team/greet", "Actions"],
       ["/cron/team/yearly", "Actions"],
       ["/archive/team/broken/UID", "Actions"],
+      ["/events/bindings/team/builds", "Actions"],
     ] as const;
     test.each(PAGES_OF_ONE)("is offered no action at %s", async (path, name) => {
       const { metadata } = await ui.call<{ metadata: { uid: string } }>(

@@ -70,10 +70,30 @@ test.each([
   ["templates.other must have one of container, steps", "other", 10],
   ["templates.main.steps[0].first references unknown template", "first", 8],
   ['invalid spec: entrypoint "other" not found', "other", 9],
-  ["something else", "metadata:", 1],
+  ["it begins with main: why?", "main", 4],
+  ["something else in the domain", "metadata:", 1],
 ])("the server's words %j belong to %j in line %i", (words, part, line) => {
   const { from, to, message } = placeOfWords(readText(TEXT), words, TEXT);
   expect(message).toBe(words);
   expect(TEXT.slice(from, to)).toBe(part);
   expect(TEXT.slice(0, from).split("\n").length).toBe(line);
+});
+
+test.each([
+  ["cron schedule 61 * * * * is malformed: 61", '"61 * * * *"', 3],
+  ["cannot validate Workflow: templates.main.steps[0].a template name 'none' undefined", "a", 8],
+])("the server's words about a cron workflow, %j, belong to %j in line %i", (words, part, line) => {
+  const text = `metadata:
+spec:
+  schedules: ["61 * * * *"]
+  workflowSpec:
+    templates:
+      - name: main
+        steps:
+          - - name: a
+              template: none
+`;
+  const { from, to } = placeOfWords(readText(text), words, text);
+  expect(text.slice(from, to)).toBe(part);
+  expect(text.slice(0, from).split("\n").length).toBe(line);
 });

@@ -1,5 +1,14 @@
 /** Finds what is wrong in the text of a manifest, with the place of each problem. */
-import { type Document, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from "yaml";
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseDocument,
+  visit,
+} from "yaml";
 import { nearestName } from "../../../base/nearest_name.ts";
 import { YAML_OPTIONS } from "../../../spec/yaml_options.ts";
 import { TEXTS } from "../texts.ts";
@@ -112,7 +121,8 @@ function rangeOf(node: Node): { from: number; to: number } {
 
 /**
  * Where the server's words belong: to the innermost part of the manifest that they name, such as the template in
- * `templates.main.steps[0].a …`, else to the first name in quotes that the text has, else to its beginning.
+ * `templates.main.steps[0].a …`, else to the first name in quotes that the text has, else to the longest value that they cite,
+ * else to its beginning.
  */
 export function placeOfWords({ document }: ReadText, words: string, text: string): TextProblem {
   const named = namedNode(document, words);
@@ -123,13 +133,41 @@ export function placeOfWords({ document }: ReadText, words: string, text: string
     );
     if (at >= 0) return { from: at, to: at + quoted.length, message: words };
   }
+  const cited = citedNode(document, words);
+  if (cited !== undefined) return { ...rangeOf(cited), message: words };
   return { from: 0, to: Math.max(0, text.indexOf("\n")), message: words };
+}
+
+/** Shorter values may stand in any sentence by chance. */
+const LEAST_CITED = 4;
+
+function citedNode(document: Document.Parsed, words: string): Node | undefined {
+  let [found, length]: [Node | undefined, number] = [undefined, LEAST_CITED - 1];
+  visit(document, {
+    Scalar(key, node) {
+      const { value } = node;
+      if (key === "key" || typeof value !== "string" || value.length <= length) return;
+      if (cites(words, value)) [found, length] = [node, value.length];
+    },
+  });
+  return found;
+}
+
+function cites(words: string, value: string): boolean {
+  const at = words.indexOf(value);
+  const around = [words[at - 1] ?? "", words[at + value.length] ?? ""];
+  return at >= 0 && !around.some((one) => /\w/.test(one));
 }
 
 function namedNode(document: Document.Parsed, words: string): Node | undefined {
   const [, path = ""] = /((?:spec\.)?templates[.[][\w.\-[\]]+|spec\.[\w.\-[\]]+)/.exec(words) ?? [];
   const steps = path.replace(/^spec\.?/, "").split(/[.[\]]+/).filter((one) => one !== "");
-  const spec = isMap(document.contents) ? document.contents.get("spec", true) : undefined;
+  const whole = isMap(document.contents) ? document.contents.get("spec", true) : undefined;
+  // The words about a cron workflow name the parts of its workflow.
+  const inner = isMap(whole) && steps[0] === "templates"
+    ? whole.get("workflowSpec", true)
+    : undefined;
+  const spec = inner ?? whole;
   let found = spec as unknown;
   for (const step of steps) {
     const next = below(found, step);

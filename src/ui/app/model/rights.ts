@@ -59,10 +59,22 @@ export function mayActOnArchived(
   return mayAct(rights, verb) && (!bringsBack || may(rights, "workflows", "create"));
 }
 
-/** Tells whether the visitor may submit workflows in the namespace; over all namespaces: in one of them. */
+/** Tells whether the visitor may make something in the namespace; over all namespaces: in one of them. */
+export function mayCreate(rights: Rights | undefined, resource: string): boolean {
+  return may(rights, resource, "create") ||
+    rights?.somewhere?.[resource]?.includes("create") === true;
+}
+
+/** The same for workflows. */
 export function maySubmit(rights: Rights | undefined): boolean {
-  return may(rights, "workflows", "create") ||
-    rights?.somewhere?.["workflows"]?.includes("create") === true;
+  return mayCreate(rights, "workflows");
+}
+
+/** The namespace in which a form begins. @param rights over all namespaces */
+export function homeNamespace(rights: Rights | undefined): string {
+  const named = rights?.namespaces ?? ["*"];
+  const isHome = named.includes("*") || named.includes("default");
+  return (isHome ? undefined : named[0]) ?? "default";
 }
 
 /** Tells whether the visitor may resume a waiting step, or make it fail. */

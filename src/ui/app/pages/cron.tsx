@@ -19,6 +19,7 @@ import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { LookIcon } from "../parts/icons.tsx";
 import { Manifest } from "../parts/manifest.tsx";
+import { EditLink } from "../parts/edit_links.tsx";
 import { type LineRun, RunLine } from "../parts/run_line.tsx";
 import { Runs, useRuns } from "../parts/runs.tsx";
 import type { PageProps } from "../paths.ts";
@@ -115,6 +116,9 @@ function Actions({ cron, of, reload }: ActionsProps): JSX.Element {
         >
           {crons[toggle]}
         </button>
+      )}
+      {cron !== undefined && (
+        <EditLink kind="CronWorkflow" namespace={of.namespace} name={of.name} />
       )}
       {may(rights, RESOURCE, "delete") && (
         <button

@@ -12,6 +12,7 @@ import { absoluteText, relativeText } from "../model/times.ts";
 import { Ago } from "../parts/basics.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
+import { NewLink } from "../parts/edit_links.tsx";
 import { RunLine } from "../parts/run_line.tsx";
 import { cronPath, type PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -50,6 +51,7 @@ export function CronsPage({ query }: PageProps): JSX.Element {
     <div class="page">
       <div class="headline">
         <h1>{TEXTS.crons.title}</h1>
+        <NewLink kind="CronWorkflow" namespace={namespace} />
       </div>
       <form class="filter-line" role="search" onSubmit={(event) => event.preventDefault()}>
         <TextFilter name="name" value={name} label={TEXTS.crons.search} isSearch />

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useRights } from "../data/rights.ts";
 import { setQuery } from "../data/router.ts";
-import { maySubmit } from "../model/rights.ts";
+import { homeNamespace, maySubmit } from "../model/rights.ts";
 import { Loading } from "../parts/basics.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -11,12 +11,10 @@ import { TemplateForm } from "./submit/template_form.tsx";
 
 export function SubmitPage({ query }: PageProps): JSX.Element {
   const everywhere = useRights("");
-  const named = everywhere?.namespaces ?? ["*"];
-  const first = named.includes("*") || named.includes("default") ? "default" : named[0];
   const given = query.get("namespace") ?? "";
   // Asking in a namespace before it is known to be the visitor's would be refused.
   const isChosen = given !== "" || everywhere !== undefined;
-  const namespace = given || first || "default";
+  const namespace = given || homeNamespace(everywhere);
   const isTemplate = query.get("from") !== "manifest";
   const rights = useRights(isChosen ? namespace : "");
   const isCluster = query.get("scope") === "cluster";

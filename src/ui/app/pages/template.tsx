@@ -17,6 +17,7 @@ import { Ago, CopyButton, Fact, Loading, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Manifest } from "../parts/manifest.tsx";
+import { EditLink } from "../parts/edit_links.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { Runs, useRuns } from "../parts/runs.tsx";
 import type { PageProps } from "../paths.ts";
@@ -95,6 +96,13 @@ function Actions(
     <div class="actions" role="toolbar" aria-label={TEXTS.workflow.actions}>
       {isReadable && mayCreate && (
         <a class="button main" href={addressOf(`/submit?${query}`)}>{templates.submit}</a>
+      )}
+      {isReadable && (
+        <EditLink
+          kind={namespace === "" ? "ClusterWorkflowTemplate" : "WorkflowTemplate"}
+          namespace={namespace}
+          name={name}
+        />
       )}
       {mayRemove && <button type="button" onClick={() => setAsked(true)}>{templates.remove}
       </button>}

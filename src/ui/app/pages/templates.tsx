@@ -12,6 +12,7 @@ import { descriptionOf, unreadableReason } from "../model/stored.ts";
 import { Ago } from "../parts/basics.tsx";
 import { ChoiceChips } from "../parts/choice_chips.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
+import { NewLink } from "../parts/edit_links.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { type PageProps, templatePath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
@@ -39,6 +40,10 @@ export function TemplatesPage({ query }: PageProps): JSX.Element {
     <div class="page">
       <div class="headline">
         <h1>{templates.title}</h1>
+        <NewLink
+          kind={scope === "cluster" ? "ClusterWorkflowTemplate" : "WorkflowTemplate"}
+          namespace={namespace}
+        />
       </div>
       <form class="filter-line" role="search" onSubmit={(event) => event.preventDefault()}>
         <TextFilter name="name" value={name} label={templates.search} isSearch />

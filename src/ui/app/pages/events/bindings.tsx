@@ -1,13 +1,21 @@
 /** Event bindings: what each selects and does, and when it did so last. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { api, refusalOf } from "../../data/api.ts";
 import { type BindingRow, BINDINGS_MS, readBinding, readBindings } from "../../data/bindings.ts";
 import type { BindingDeed } from "../../../../http/routes/event_answers.ts";
 import type { StoredBinding } from "../../data/deliveries.ts";
+import { notify } from "../../data/notices.ts";
 import { usePolled } from "../../data/polled.ts";
+import { useRights } from "../../data/rights.ts";
 import { addressOf } from "../../data/root.ts";
+import { navigate } from "../../data/router.ts";
 import { shortReason } from "../../model/deliveries.ts";
+import { may } from "../../model/rights.ts";
 import { Ago, CopyButton, Empty, Fact, LoadState } from "../../parts/basics.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
 import { Manifest } from "../../parts/manifest.tsx";
+import { EditLink, NewLink } from "../../parts/edit_links.tsx";
 import {
   bindingPath,
   eventPath,
@@ -30,7 +38,10 @@ export function BindingsPage({ query }: PageProps): JSX.Element {
   const { none, noMatch, looked, part } = TEXTS.events.bindings;
   return (
     <div class="page">
-      <h1>{TEXTS.pages.bindings}</h1>
+      <div class="headline">
+        <h1>{TEXTS.pages.bindings}</h1>
+        <NewLink kind="WorkflowEventBinding" namespace={namespace} />
+      </div>
       <EventTabs open="bindings" namespace={namespace} />
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <div class="filter-line">
@@ -145,7 +156,13 @@ export function BindingPage({ params }: PageProps): JSX.Element {
   );
   return (
     <div class="page">
-      <h1 class="wide-name">{name}</h1>
+      <div class="headline">
+        <h1 class="wide-name">{name}</h1>
+        <CopyButton text={name} what={TEXTS.copy.name} />
+        {(found !== undefined || trouble?.kind === "refused") && (
+          <Actions namespace={namespace} name={name} isReadable={found !== undefined} />
+        )}
+      </div>
       <EventTabs open="bindings" namespace={namespace} />
       <LoadState
         trouble={trouble}
@@ -154,6 +171,41 @@ export function BindingPage({ params }: PageProps): JSX.Element {
         home={{ path: "/events/bindings", text: TEXTS.pages.bindings }}
       />
       {found !== undefined && <BindingDetails row={found} />}
+    </div>
+  );
+}
+
+async function removeBinding(namespace: string, name: string): Promise<void> {
+  const texts = TEXTS.events.bindings;
+  try {
+    await api.call("EventService_DeleteWorkflowEventBinding", { params: { namespace, name } });
+    notify(texts.removed(name));
+    navigate("/events/bindings");
+  } catch (error) {
+    notify(texts.notRemoved(name), { isError: true, details: [refusalOf(error)] });
+  }
+}
+
+/** One that cannot be read can still be deleted. */
+function Actions(
+  { namespace, name, isReadable }: { namespace: string; name: string; isReadable: boolean },
+): JSX.Element {
+  const texts = TEXTS.events.bindings;
+  const mayRemove = may(useRights(namespace, name), "workfloweventbindings", "delete");
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <div class="actions" role="toolbar" aria-label={TEXTS.workflow.actions}>
+      {isReadable && <EditLink kind="WorkflowEventBinding" namespace={namespace} name={name} />}
+      {mayRemove && <button type="button" onClick={() => setAsked(true)}>{texts.remove}</button>}
+      {isAsked && (
+        <Confirm
+          title={texts.removeAsk(name)}
+          what={texts.removeWhat}
+          action={texts.remove}
+          onYes={() => void removeBinding(namespace, name)}
+          onClose={() => setAsked(false)}
+        />
+      )}
     </div>
   );
 }
