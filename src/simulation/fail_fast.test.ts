@@ -248,3 +248,20 @@ templates:
     expect(omitted.map(({ name }) => name)).toEqual(["w.b", "w.c"]);
   },
 );
+
+test.each([
+  "[{ name: a, template: work }]",
+  "[{ name: c, template: work }], [{ name: a, template: work }]",
+  "[{ name: c, template: work }], [{ name: a, template: again }, { name: b, template: work }]",
+])("an attempt with the steps %s ends in the same way after a restart", (steps) => {
+  const messages = [false, true].map((isForgetful) => {
+    const status = statusOf(
+      `retryStrategy: { limit: 1 }, steps: [${steps}]`,
+      [{ node: "[.]a", outcome: "Failed" }],
+      isForgetful,
+    );
+    return Object.values(status?.nodes ?? {}).map(({ name, message }) => `${name}: ${message}`);
+  });
+  expect(messages[1]).toEqual(messages[0]);
+  expect(messages[0]?.join()).toMatch(/w\(0\): child '.*' failed/);
+});

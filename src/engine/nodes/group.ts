@@ -42,7 +42,14 @@ export function failFast(
   isLeft = false,
 ): boolean {
   if (!isShut(turn, node)) return false;
-  if (node.role === "attempt" && group !== undefined && endsByItself(group)) return false;
+  if (node.role === "attempt" && group !== undefined) {
+    if (endsByItself(group)) return false;
+    // After a restart its steps are looked at last, and only then tell that they are done.
+    if (membersOf(group).some((step) => step[LIVE].isQueued)) {
+      wake(turn.state.runtime, group);
+      return true;
+    }
+  }
   if (!isAnyAtWork(turn, node)) {
     if (!isLeft && isDoneByFailure(node, group ?? node)) return false;
     // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.

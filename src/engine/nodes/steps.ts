@@ -36,7 +36,9 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     const group = member?.role === "group" && member.index === memory.cursor
       ? member
       : nodeByName(turn, groupName(node.name, memory.cursor));
-    if (failFast(turn, node, group ?? memory.group)) return;
+    // After a restart this begins with the first group again.
+    const isPassed = group?.phase === "Succeeded";
+    if (!isPassed && failFast(turn, node, group ?? memory.group)) return;
     if (group === undefined) break;
     memory.group = group;
     beginIfUntouched(turn, group, node.id);
