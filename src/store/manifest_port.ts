@@ -37,6 +37,11 @@ export interface ManifestStore {
   ): { stored: StoredManifest | undefined; manifests: Version } | undefined;
   /** Whether all manifests have this version. As `known`, absent where nobody tells a version. */
   isCurrent?(manifests: Version): Promise<boolean>;
+  /**
+   * False if no manifest of a kind in a namespace has changed after this version; true also if that can't be told. It is one of
+   * all manifests, as an event brings it; where events bring none, one that `list` gave. Absent where nobody can tell it.
+   */
+  haveChanged?(kind: ManifestKind, namespace: string, since: Version): Promise<boolean>;
   /** Why the last `get` of it was not allowed, where somebody else keeps it; undefined when it was. */
   refusal?(kind: ManifestKind, namespace: string, name: string): string | undefined;
   /** Sorted by namespace and name. `namespace` undefined = all. */

@@ -1,7 +1,7 @@
 /**
  * The event bindings of a namespace. A list is read after the event that needs it was taken, so it holds every binding that
- * was stored before the event arrived. It serves all events that were taken while no manifest changed. Readers that wait
- * for the next list share it, and each version of a binding is read and checked once.
+ * was stored before the event arrived. It serves all events that were taken while no binding of the namespace changed. Readers
+ * that wait for the next list share it, and each version of a binding is read and checked once.
  */
 import { BoundedCache } from "../../base/bounded_cache.ts";
 import { errorText } from "../../base/error_text.ts";
@@ -17,6 +17,7 @@ import type { ManifestStore, StoredManifest } from "../../store/manifest_port.ts
 import type { QueuedEvent } from "../../store/event_port.ts";
 import type { Version } from "../../store/version.ts";
 
+const KIND = ManifestKind.WorkflowEventBinding;
 /** Most namespaces whose bindings are kept in memory. */
 const MAX_NAMESPACES = 1_000;
 
@@ -29,8 +30,10 @@ interface Known {
 }
 
 interface List {
-  /** Version of all manifests that was known before the list began. */
+  /** Version of all manifests that was known before the list began, or before it was found to be current. */
   manifests: Version | undefined;
+  /** The same, or where events bring none, the version that the list gave. */
+  since: Version;
   known: Map<string, Known>;
   bindings: readonly EventBinding[];
 }
@@ -77,13 +80,21 @@ export class BindingSource {
     namespace: string,
     manifests: Version | undefined,
   ): Promise<readonly EventBinding[]> {
-    const before = this.#lists.get(namespace)?.known;
+    const last = this.#lists.get(namespace);
+    if (last !== undefined && await this.#isCurrent(namespace, last)) {
+      last.manifests = manifests;
+      // Later looks examine fewer changes.
+      last.since = manifests ?? last.since;
+      return last.bindings;
+    }
+    const before = last?.known;
     const known = new Map<string, Known>();
-    const kind = ManifestKind.WorkflowEventBinding;
+    let version: Version | undefined;
     // To check a new one takes up to some milliseconds.
     const turns = new Turns();
-    for await (const { items } of manifestPages(this.#manifests, kind, { namespace })) {
-      for (const stored of items) {
+    for await (const page of manifestPages(this.#manifests, KIND, { namespace })) {
+      version ??= page.version;
+      for (const stored of page.items) {
         const same = before?.get(stored.name);
         const isSame = same?.version === stored.version;
         if (turns.isOver) await turns.pause();
@@ -91,14 +102,18 @@ export class BindingSource {
       }
     }
     const bindings = [...known.values()].map(({ binding }) => binding);
-    this.#lists.set(namespace, { manifests, known, bindings });
+    this.#lists.set(namespace, { manifests, since: manifests ?? version ?? "0", known, bindings });
     return bindings;
+  }
+
+  async #isCurrent(namespace: string, { since }: List): Promise<boolean> {
+    return await this.#manifests.haveChanged?.(KIND, namespace, since) === false;
   }
 
   #read(namespace: string, { name, version, text }: StoredManifest): Known {
     const binding = parseBinding(text);
     if (binding === undefined) {
-      this.#onUnreadable(ManifestKind.WorkflowEventBinding, `${namespace}/${name}`);
+      this.#onUnreadable(KIND, `${namespace}/${name}`);
       const metadata = { name, namespace };
       return {
         version,

@@ -17,7 +17,7 @@ import { clockKey, FEED_BYTES, OLD_SHARE, type RedisContext } from "./context.ts
 import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";
 import { textsOf } from "./replies.ts";
-import { PUT_MANIFEST, REMOVE_MANIFEST } from "./scripts.ts";
+import { MANIFESTS_CHANGED, PUT_MANIFEST, REMOVE_MANIFEST } from "./scripts.ts";
 import { inSizeGroups } from "./size_groups.ts";
 import { readVersion } from "./version.ts";
 
@@ -70,6 +70,20 @@ export class RedisManifests implements ManifestStore {
 
   readonly isCurrent: NonNullable<ManifestStore["isCurrent"]> = async (manifests) =>
     String(await this.#generations.add()) === manifests;
+
+  readonly haveChanged: NonNullable<ManifestStore["haveChanged"]> = async (
+    ...[
+      kind,
+      namespace,
+      since,
+    ]
+  ) => {
+    const { link } = this.#context;
+    // The clocks of a cluster may go back, and versions with them.
+    if (!link.isOneServer) return true;
+    const args = [since, manifestId(kind, namespace, "")];
+    return Number(await link.run(MANIFESTS_CHANGED, this.#base, args)) === 1;
+  };
 
   readonly list: ManifestStore["list"] = async (kind, query) => {
     const [version, generation] = await Promise.all([

@@ -897,6 +897,31 @@ publish(base, version, #ARGV[5], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
 return before
 `);
 
+/** Most changes of manifests that a look examines: each comes with its text. */
+const MAX_EXAMINED = 16;
+
+/**
+ * Whether manifests have changed after a version. The change of that version must still be in the feed: it is not when the feed
+ * was trimmed, or when Redis has lost its last writes.
+ *
+ * KEYS  1 base of the manifests
+ * ARGV  1 version, 2 what their ids in the feed begin with
+ * Returns  0 if none of them has, 1 if one may have
+ */
+export const MANIFESTS_CHANGED = defineScript(`
+local from = ARGV[1] .. '-0'
+local changes = redis.call('XRANGE', KEYS[1] .. '${SHARD_KEY.feed}', from, '+', 'COUNT', ${MAX_EXAMINED})
+if #changes == 0 or #changes == ${MAX_EXAMINED} or changes[1][1] ~= from then return 1 end
+for at = 2, #changes do
+  local fields = changes[at][2]
+  for place = 1, #fields, 2 do
+    local isMine = string.sub(fields[place + 1], 1, #ARGV[2]) == ARGV[2]
+    if fields[place] == 'a' and isMine then return 1 end
+  end
+end
+return 0
+`);
+
 /**
  * Empties a mailbox and makes all versions so far too old. Used by `clear`, which removes the other keys itself.
  *

@@ -30,6 +30,8 @@ export class SqliteManifests implements ManifestStore {
   readonly #database: SqliteDatabase;
   readonly #wakeups: Wakeups;
   readonly #bounds: FeedBounds;
+  /** Version of the last change by kind and namespace, of those that this process has made: nobody else writes. */
+  readonly #changedAt = new Map<string, number>();
 
   constructor(database: SqliteDatabase, wakeups: Wakeups, bounds: FeedBounds) {
     this.#database = database;
@@ -45,6 +47,12 @@ export class SqliteManifests implements ManifestStore {
     const row = this.#database.get(sql, kind, namespace, name);
     return row && manifestOf(row);
   }
+
+  readonly haveChanged: NonNullable<ManifestStore["haveChanged"]> = async (
+    kind,
+    namespace,
+    since,
+  ) => (this.#changedAt.get(manifestId(kind, namespace, "")) ?? 0) > Number(since);
 
   readonly list: ManifestStore["list"] = async (kind, query) => {
     const after = parseManifestContinue(query.continue)?.split("\0") ?? ["", ""];
@@ -87,6 +95,7 @@ export class SqliteManifests implements ManifestStore {
       const sql = "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?)";
       this.#database.run(sql, kind, namespace, name, version, text, JSON.stringify(labels));
       const type = before === undefined ? "ADDED" : "MODIFIED";
+      this.#changedAt.set(manifestId(kind, namespace, ""), version);
       this.#announce(type, manifestId(kind, namespace, name), version, [{ key: "m", text }]);
       return { version: String(version) };
     });
@@ -100,6 +109,7 @@ export class SqliteManifests implements ManifestStore {
       if (before === undefined || before.version !== (expect ?? before.version)) return undefined;
       this.#database.run(`DELETE FROM manifest WHERE ${PLACE}`, kind, namespace, name);
       const version = this.#database.next("version");
+      this.#changedAt.set(manifestId(kind, namespace, ""), version);
       this.#announce("DELETED", manifestId(kind, namespace, name), version, []);
       return before;
     });
