@@ -116,10 +116,12 @@ export function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** When a day begins, epoch ms. @throws {Problem} InvalidArgument when it is no day */
-export function beginOfDay(day: string): number {
+/** When a day begins, epoch ms. @param parameter that gives it @throws {Problem} InvalidArgument when it is no day */
+export function beginOfDay(day: string, parameter: string): number {
   const time = /^\d{4}-\d\d-\d\d$/.test(day) ? timeOf(day) : undefined;
-  if (time === undefined) throw invalid(`${JSON.stringify(day)} is not a day, as 2026-11-23`);
+  if (time === undefined) {
+    throw invalid(`${parameter}: ${JSON.stringify(day)} is not a day, as 2026-11-23`);
+  }
   return time;
 }
 

@@ -62,6 +62,10 @@ test.each([
     `tokens: [{subject: a, expiresAt: soon, hash: "sha256:${"0".repeat(64)}"}]`,
     "tokens[0].expiresAt",
   ],
+  [
+    `tokens: [{subject: a, expiresAt: "2026-02-31T00:00:00Z", hash: "sha256:${"0".repeat(64)}"}]`,
+    "tokens[0].expiresAt is not an RFC 3339 time",
+  ],
 ])("parseTokenFile(%s) says %s", (text, message) => {
   expect(() => parseTokenFile(text)).toThrow(message);
 });

@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type Json } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { timeOf } from "../base/time_of.ts";
 import { type AccessRules, callerByRules } from "./access_rules.ts";
 import { identityFromClaims } from "./claims.ts";
 import type { Authenticator } from "./port.ts";
@@ -70,8 +71,10 @@ function entryFrom(value: Json, place: string): TokenEntry {
       `${place}.hash must be sha256: and 64 hexadecimal digits; "sluice token create" makes it`,
     );
   }
-  const expiry = expiresAt === undefined ? undefined : Date.parse(String(expiresAt));
-  if (Number.isNaN(expiry)) throw invalid(`${place}.expiresAt is not an RFC 3339 time`);
+  const expiry = expiresAt === undefined ? undefined : timeOf(String(expiresAt));
+  if (expiresAt !== undefined && expiry === undefined) {
+    throw invalid(`${place}.expiresAt is not an RFC 3339 time`);
+  }
   return {
     subject,
     groups: groups as string[],

@@ -314,8 +314,8 @@ class Adapter implements PostgresArchive {
     namespace?: string,
     limit = MOST_DAY_COUNTS,
   ): Promise<DayCount[]> {
-    beginOfDay(from);
-    beginOfDay(to);
+    beginOfDay(from, "from");
+    beginOfDay(to, "to");
     const { scope } = await this.#prepared();
     return await dayCounts(this.#connections.query, scope, { from, to, namespace, limit });
   }

@@ -287,8 +287,8 @@ class SqliteArchive implements Archive {
     namespace?: string,
     limit = MOST_DAY_COUNTS,
   ): Promise<DayCount[]> {
-    beginOfDay(from);
-    beginOfDay(to);
+    beginOfDay(from, "from");
+    beginOfDay(to, "to");
     return this.#file.all(
       `SELECT * FROM day_count WHERE day BETWEEN ? AND ? AND ${
         namespace === undefined ? "true" : "namespace = ?"

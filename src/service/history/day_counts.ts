@@ -32,8 +32,9 @@ export async function countDays(
   await requireWorkflowList(caller, namespace);
   const { archive } = requireHistory(deps);
   const last = to === "" ? dayOf(deps.clock.now()) : to;
-  const first = from === "" ? dayOf(beginOfDay(last) - (DEFAULT_DAYS - 1) * DAY_MS) : from;
-  if (beginOfDay(first) > beginOfDay(last)) throw invalid(`from: ${first} is after ${last}`);
+  const end = beginOfDay(last, "to");
+  const first = from === "" ? dayOf(end - (DEFAULT_DAYS - 1) * DAY_MS) : from;
+  if (beginOfDay(first, "from") > end) throw invalid(`from: ${first} is after ${last}`);
   const counts = await archive.dayCounts(
     first,
     last,
