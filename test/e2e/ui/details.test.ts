@@ -1,6 +1,7 @@
 /** What the pages say and do about one workflow, beyond the walk: manifest and editor, retries, other runs, events, logs. */
 import { readFile } from "node:fs/promises";
 import axe from "axe-core";
+import type { Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { browserMissing } from "../../support/argo_pages.ts";
 import { openUi, QUICK, type Ui, WAITS } from "../../support/ui.ts";
@@ -173,11 +174,24 @@ describe.skipIf(missing !== undefined)(
         /\/ui\/assets\/.*\.js$/,
         (route) => /editor/.test(route.request().url()) ? route.abort() : route.continue(),
       );
+      // The verdict about what was there before comes last, and is not one about what was written meanwhile.
+      const isBefore = (asked: Request) => asked.postData()?.includes('"plain"') === false;
+      await ui.page.route(/\/lint$/, async (route) => {
+        if (isBefore(route.request())) await new Promise((done) => setTimeout(done, 2_000));
+        await route.continue();
+      });
+      const late = ui.page.waitForResponse((answer) =>
+        answer.url().endsWith("/lint") && isBefore(answer.request())
+      );
       await ui.open("/submit?from=manifest");
       const field = ui.page.locator("textarea");
       await field.fill(JSON.stringify({ metadata: { name: "plain" }, spec: QUICK }));
       await field.blur();
       await shows("The manifest is valid.");
+      await late;
+      await ui.page.waitForTimeout(200);
+      expect(await ui.page.locator("#verdict").innerText()).toBe("The manifest is valid.");
+      await ui.page.unroute(/\/lint$/);
       await ui.button("Submit").click();
       await ui.page.waitForURL(/\/workflows\/default\/plain$/);
       await ui.page.unroute(/\/ui\/assets\/.*\.js$/);

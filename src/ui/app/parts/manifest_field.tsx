@@ -19,11 +19,14 @@ interface ManifestCheck {
 /** What is wrong with a text, as far as it was checked. */
 export function useManifestCheck(text: string, schema: ManifestSchema, lint: Lint): ManifestCheck {
   const [found, setFound] = useState<{ text: string; problems: TextProblem[] } | undefined>();
+  const latest = useRef(text);
+  latest.current = text;
   return {
     problems: found?.text === text ? found.problems : undefined,
     check: async (checked) => {
       const problems = await problemsOf(checked, schema, lint);
-      setFound({ text: checked, problems });
+      // An answer about an older text may come last.
+      if (checked === latest.current) setFound({ text: checked, problems });
       return problems;
     },
   };
