@@ -776,8 +776,7 @@ export const TEXTS = {
       part: "There are more bindings. Choose a namespace to see the others.",
       none: {
         title: "No event bindings yet",
-        next:
-          "A binding says which events start which workflow. Store one here, or from the command line:",
+        next: "A binding says which events start which workflow. Store one:",
         command: "sluice binding create binding.yaml",
       },
       noMatch: { title: "No event binding in this namespace", next: "Choose another namespace." },
@@ -848,8 +847,7 @@ export const TEXTS = {
     none: {
       title: "No templates yet",
       next:
-        "A template is a stored workflow that people, cron workflows and events start. Store one " +
-        "here, or from the command line:",
+        "A template is a stored workflow that people, cron workflows and events start. Store one:",
       command: "sluice template create template.yaml",
     },
     noMatch: { title: "No template matches the filters", next: "Choose fewer filters." },
@@ -902,8 +900,7 @@ export const TEXTS = {
     notWhile: { off: "none while it is off", stopped: "none", wrong: "none: it cannot be read" },
     none: {
       title: "No cron workflows yet",
-      next:
-        "A cron workflow starts a workflow at set times. Store one here, or from the command line:",
+      next: "A cron workflow starts a workflow at set times. Store one:",
       command: "sluice cron create cron.yaml",
     },
     noMatch: { title: "No cron workflow matches the filters", next: "Choose fewer filters." },

@@ -57,7 +57,9 @@ describe.skipIf(missing !== undefined)(
       ["/events/bindings", "New event binding", "events/bindings/default/my-binding", "binding"],
     ])("at %s the example is created, updated and deleted", async ([list, button, path, kind]) => {
       await ui.open(list ?? "");
-      await link(button ?? "").click();
+      // One stands above the empty list, one in its place.
+      await expect.poll(() => link(button ?? "").count(), { timeout: 20_000 }).toBe(2);
+      await link(button ?? "").first().click();
       await ui.page.getByRole("heading", { name: button ?? "", exact: true }).waitFor();
       await valid();
       await ui.button("Create").click();
@@ -207,6 +209,34 @@ spec:
       expect(spec.schedules).toEqual(["0 0 1 1 2"]);
       expect(status?.succeeded).toBe(41);
       expect(metadata.annotations).toEqual(annotations);
+    });
+
+    test("title and description of the annotations stand in lists and on pages", async () => {
+      const annotations = {
+        "workflows.argoproj.io/title": "Greets the board",
+        "workflows.argoproj.io/description": "Ask the team reports",
+      };
+      const metadata = { name: "titled", annotations };
+      await ui.call("POST", "workflow-templates/default", { template: { metadata, spec: QUICK } });
+      await ui.call("POST", "cron-workflows/default", {
+        cronWorkflow: { metadata, spec: { schedules: ["0 0 1 1 *"], workflowSpec: QUICK } },
+      });
+      const selector = "false";
+      await ui.call("POST", "workflow-event-bindings/default", {
+        binding: {
+          metadata,
+          spec: { event: { selector }, submit: { workflowTemplateRef: { name: "titled" } } },
+        },
+      });
+      for (const list of ["/templates", "/cron"]) {
+        await ui.open(list);
+        await ui.page.getByRole("row", { name: /titled Greets the board/ }).waitFor();
+      }
+      for (const page of ["/templates", "/cron", "/events/bindings"]) {
+        await ui.open(`${page}/default/titled`);
+        await ui.page.getByText("Greets the board", { exact: true }).waitFor();
+        await ui.page.getByText("Ask the team reports", { exact: true }).waitFor();
+      }
     });
 
     test("what is not there, or no kind, is told", async () => {

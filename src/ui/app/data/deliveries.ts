@@ -87,7 +87,12 @@ export async function readActivity(
 
 /** A binding as the API shows it. */
 export interface StoredBinding {
-  metadata: { name?: string; namespace?: string; creationTimestamp?: string };
+  metadata: {
+    name?: string;
+    namespace?: string;
+    creationTimestamp?: string;
+    annotations?: Record<string, string>;
+  };
   spec: {
     event?: { selector?: string };
     submit?: { workflowTemplateRef?: { name?: string; clusterScope?: boolean } };

@@ -14,6 +14,7 @@ import { dueTimes, skipsOf, stateOf } from "../model/crons.ts";
 import { lookOfWorkflow, wordOf } from "../model/phases.ts";
 import { may, maySubmit } from "../model/rights.ts";
 import { absoluteText, durationText, relativeText, timeOf } from "../model/times.ts";
+import { About } from "../parts/about.tsx";
 import { Ago, CopyButton, Fact, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -57,6 +58,7 @@ export function CronPage({ params }: PageProps): JSX.Element {
       {value !== undefined && (
         <>
           <Boundary about={value.metadata.resourceVersion ?? ""}>
+            <About of={value.metadata} />
             <Facts cron={value} />
             <Troubles cron={value} />
             <Times cron={value} runs={runs.value ?? []} />

@@ -9,7 +9,7 @@ import { usePolled } from "../data/polled.ts";
 import { addressOf } from "../data/root.ts";
 import { dueTimes, stateOf } from "../model/crons.ts";
 import { absoluteText, relativeText } from "../model/times.ts";
-import { Ago } from "../parts/basics.tsx";
+import { Ago, GivenTitle } from "../parts/basics.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { NewLink } from "../parts/edit_links.tsx";
@@ -60,6 +60,7 @@ export function CronsPage({ query }: PageProps): JSX.Element {
       <ListBody
         list={list}
         isFiltered={name !== "" || namespace !== ""}
+        kind="CronWorkflow"
         texts={{ ...TEXTS.crons, more: TEXTS.list.more, tooMany: TEXTS.templates.tooMany }}
       >
         {(items) => (
@@ -128,8 +129,11 @@ function CronRows({ items }: { items: readonly CronWorkflow[] }): JSX.Element {
         {
           title: heads.name,
           look: "name",
-          show: ({ metadata: { namespace = "", name = "" } }) => (
-            <a href={addressOf(cronPath(namespace, name))} data-keys-row="">{name}</a>
+          show: ({ metadata, metadata: { namespace = "", name = "" } }) => (
+            <>
+              <a href={addressOf(cronPath(namespace, name))} data-keys-row="">{name}</a>
+              <GivenTitle of={metadata} />
+            </>
           ),
         },
         { title: heads.namespace, show: ({ metadata }) => metadata.namespace },

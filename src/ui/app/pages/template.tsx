@@ -12,7 +12,7 @@ import { session } from "../data/session.ts";
 import { readTemplate, type TemplatePlace } from "../data/templates.ts";
 import { useStore } from "../data/use_store.ts";
 import { may, maySubmit } from "../model/rights.ts";
-import { descriptionOf } from "../model/stored.ts";
+import { About } from "../parts/about.tsx";
 import { Ago, CopyButton, Fact, Loading, LoadState } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -124,10 +124,9 @@ function Facts(
 ): JSX.Element {
   const { metadata, spec } = template;
   const { facts, everywhere } = TEXTS.templates;
-  const description = descriptionOf(metadata);
   return (
     <>
-      {description !== "" && <p class="description">{description}</p>}
+      <About of={metadata} />
       <dl class="facts">
         <Fact name={facts.namespace}>{namespace === "" ? everywhere : namespace}</Fact>
         <Fact name={facts.created}>

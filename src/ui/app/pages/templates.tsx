@@ -9,7 +9,7 @@ import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
 import { maySomewhere } from "../model/rights.ts";
 import { descriptionOf, unreadableReason } from "../model/stored.ts";
-import { Ago } from "../parts/basics.tsx";
+import { Ago, GivenTitle } from "../parts/basics.tsx";
 import { ChoiceChips } from "../parts/choice_chips.tsx";
 import { ListBody, rowsWanted } from "../parts/list_page.tsx";
 import { NewLink } from "../parts/edit_links.tsx";
@@ -36,14 +36,12 @@ export function TemplatesPage({ query }: PageProps): JSX.Element {
     rows,
   );
   const { templates } = TEXTS;
+  const kind = scope === "cluster" ? "ClusterWorkflowTemplate" : "WorkflowTemplate";
   return (
     <div class="page">
       <div class="headline">
         <h1>{templates.title}</h1>
-        <NewLink
-          kind={scope === "cluster" ? "ClusterWorkflowTemplate" : "WorkflowTemplate"}
-          namespace={namespace}
-        />
+        <NewLink kind={kind} namespace={namespace} />
       </div>
       <form class="filter-line" role="search" onSubmit={(event) => event.preventDefault()}>
         <TextFilter name="name" value={name} label={templates.search} isSearch />
@@ -55,6 +53,7 @@ export function TemplatesPage({ query }: PageProps): JSX.Element {
       <ListBody
         list={list}
         isFiltered={name !== "" || (scope === "namespaced" && namespace !== "")}
+        kind={kind}
         texts={{ ...templates, more: TEXTS.list.more }}
       >
         {(items) => <TemplateRows items={items} hasNamespaces={scope === "namespaced"} />}
@@ -125,6 +124,7 @@ function TemplateRows(
             return (
               <>
                 <a href={addressOf(templatePath(namespace, name))} data-keys-row="">{name}</a>
+                <GivenTitle of={template.metadata} />
                 {description !== "" && <p class="faint">{description}</p>}
                 {trouble !== undefined && <p class="look-Error">{texts.unreadable} {trouble}</p>}
               </>

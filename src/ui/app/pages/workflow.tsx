@@ -11,10 +11,10 @@ import { useStore } from "../data/use_store.ts";
 import { hasLogs } from "../model/archived.ts";
 import { mayReadLogs } from "../model/rights.ts";
 import { takesChoice, turned } from "../model/choice.ts";
-import { descriptionOf, titleIn } from "../model/stored.ts";
 import { causesOf } from "../model/story.ts";
 import { nodesOf, treeOf } from "../model/tree.ts";
 import { waitingSteps } from "../model/waits.ts";
+import { About } from "../parts/about.tsx";
 import {
   Ago,
   CopyButton,
@@ -25,7 +25,6 @@ import {
   WorkflowPhase,
 } from "../parts/basics.tsx";
 import { Boundary } from "../parts/boundary.tsx";
-import { LongWords } from "../parts/long_words.tsx";
 import type { PageProps } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { ActionBar } from "./workflow/action_bar.tsx";
@@ -92,7 +91,6 @@ export function Head(
   const { name = "", namespace = "" } = metadata;
   const { facts } = TEXTS.workflow;
   const template = spec.workflowTemplateRef?.name;
-  const [title, description] = [titleIn(metadata), descriptionOf(metadata)];
   const link = (query: Record<string, string>) => addressOf(`/?${new URLSearchParams(query)}`);
   return (
     <>
@@ -102,8 +100,7 @@ export function Head(
         <WorkflowPhase of={workflow} />
         {children}
       </div>
-      {title !== "" && <LongWords text={title} look="description given-title" />}
-      {description !== "" && <LongWords text={description} look="description" />}
+      <About of={metadata} />
       <dl class="facts">
         <Fact name={facts.namespace}>
           <a href={link({ namespace })}>{namespace}</a>

@@ -3,7 +3,9 @@ import type { ComponentChildren, JSX } from "preact";
 import { MOST_ROWS, PAGE, type Rows } from "../data/pages.ts";
 import type { PolledView } from "../data/polled.ts";
 import { setQuery } from "../data/router.ts";
+import type { StoredKindName } from "../paths.ts";
 import { Empty, LoadState } from "./basics.tsx";
+import { NewLink } from "./edit_links.tsx";
 
 /** How many rows are wanted, from the query of the page. */
 export function rowsWanted(query: URLSearchParams): number {
@@ -21,13 +23,15 @@ interface ListBodyProps<Item> {
     more: string;
     tooMany: string;
   };
+  /** What is stored where nothing is yet. */
+  kind?: StoredKindName;
   /** Shows the rows. */
   children: (items: readonly Item[]) => ComponentChildren;
 }
 
 /** The rows of a list, or why there are none. */
 export function ListBody<Item>(
-  { list: { value, trouble, reload }, isFiltered, texts, children }: ListBodyProps<Item>,
+  { list: { value, trouble, reload }, isFiltered, texts, kind, children }: ListBodyProps<Item>,
 ): JSX.Element {
   const count = value?.items.length ?? 0;
   return (
@@ -40,6 +44,7 @@ export function ListBody<Item>(
           {!isFiltered && texts.none.command !== undefined && (
             <pre class="code"><code>{texts.none.command}</code></pre>
           )}
+          {!isFiltered && kind !== undefined && <NewLink kind={kind} namespace="" />}
         </Empty>
       )}
       {value?.hasMore === true && count < MOST_ROWS && (

@@ -14,6 +14,7 @@ import { shortReason } from "../../model/deliveries.ts";
 import { may } from "../../model/rights.ts";
 import { Ago, CopyButton, Empty, Fact, LoadState } from "../../parts/basics.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
+import { About } from "../../parts/about.tsx";
 import { Manifest } from "../../parts/manifest.tsx";
 import { EditLink, NewLink } from "../../parts/edit_links.tsx";
 import {
@@ -70,6 +71,7 @@ export function BindingsPage({ query }: PageProps): JSX.Element {
         <Empty title={none.title}>
           <p>{none.next}</p>
           <pre class="code"><code>{none.command}</code></pre>
+          <NewLink kind="WorkflowEventBinding" namespace="" />
         </Empty>
       )}
     </div>
@@ -217,6 +219,7 @@ function BindingDetails({ row: { binding, activity } }: { row: BindingRow }): JS
   const template = binding.spec.submit?.workflowTemplateRef;
   return (
     <>
+      <About of={binding.metadata} />
       <dl class="facts">
         <Fact name={texts.heads.namespace}>{namespace}</Fact>
         <Fact name={texts.heads.does}>{deedsOf(binding)}</Fact>

@@ -1,6 +1,7 @@
 /** What somebody tries stays over a reload, and comes along from the page of an event. */
 import { keepText, keptText } from "../../data/kept.ts";
 import { headerLines } from "../../model/deliveries.ts";
+import { EXAMPLES } from "../edit/examples.ts";
 
 const STORED = "sluice-playground";
 
@@ -14,22 +15,9 @@ export interface Draft {
 
 const EXAMPLE: Draft = {
   discriminator: "build",
-  payload: '{\n  "action": "done",\n  "number": 7\n}',
+  payload: '{\n  "action": "done",\n  "message": "build 7"\n}',
   headers: "",
-  manifest: `metadata:
-  name: on-build
-spec:
-  event:
-    selector: discriminator == "build" && payload.action == "done"
-  submit:
-    workflowTemplateRef:
-      name: my-template
-    arguments:
-      parameters:
-        - name: number
-          valueFrom:
-            event: payload.number
-`,
+  manifest: EXAMPLES.WorkflowEventBinding,
 };
 
 export function readDraft(): Draft {
