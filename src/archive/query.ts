@@ -1,6 +1,6 @@
 /** What lists of the archive mean, for both adapters: which rows a query selects, in which order, how rows are counted. */
-import { timeOf } from "../base/time_of.ts";
 import { invalid } from "../base/problem.ts";
+import { timeOf } from "../base/time_of.ts";
 import { passesFilter } from "../expr/selectors/entry_filter.ts";
 import { matchesLabels } from "../expr/selectors/label_selector.ts";
 import type {

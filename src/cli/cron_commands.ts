@@ -1,6 +1,6 @@
 /** Commands that only cron workflows have: suspend, resume, backfill. */
-import { timeOf } from "../base/time_of.ts";
 import { type Command, Option } from "commander";
+import { timeOf } from "../base/time_of.ts";
 import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";

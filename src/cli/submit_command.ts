@@ -1,8 +1,8 @@
 /** `submit`: workflows from files, or from a stored template. */
-import { timeOf } from "../base/time_of.ts";
 import { type Command, Option } from "commander";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { nearestName } from "../base/nearest_name.ts";
+import { timeOf } from "../base/time_of.ts";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";

@@ -1,8 +1,8 @@
 /** Routes of event deliveries: what became of accepted events, and the replay of dead letters. */
-import { timeOf } from "../../base/time_of.ts";
 import { defined } from "../../base/defined.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { invalid } from "../../base/problem.ts";
+import { timeOf } from "../../base/time_of.ts";
 import {
   getDelivery,
   listDeliveries,

@@ -1,5 +1,5 @@
 /** Cron workflows and the workflows that they made. */
-import type { ArchivedWorkflow } from "../../archive/port.ts";
+import type { ArchivedEntry } from "../../archive/port.ts";
 import { defined } from "../../base/defined.ts";
 import { nextTurn } from "../../platform/clock.ts";
 import { type CronWorkflow, ManifestKind } from "../../spec/manifest.ts";
@@ -39,12 +39,16 @@ export async function archivedRuns(
   { history }: ServiceDeps,
   { status }: CronWorkflow,
   live: ReadonlyMap<string, unknown>,
-): Promise<ArchivedWorkflow[]> {
+): Promise<Pick<ArchivedEntry, "uid" | "phase">[]> {
   if (history === undefined) return [];
-  const uids = (status?.active ?? []).map(({ uid }) => String(uid));
-  const gone = uids.filter((uid) => !live.has(uid));
-  const found = await Promise.all(gone.map((uid) => history.archive.get(uid)));
-  return found.filter((run) => run !== undefined);
+  const found: Pick<ArchivedEntry, "uid" | "phase">[] = [];
+  for (const { uid } of status?.active ?? []) {
+    if (typeof uid !== "string" || live.has(uid)) continue;
+    // One after the other: each comes with its object, which may be large.
+    const row = await history.archive.get(uid);
+    if (row !== undefined) found.push({ uid, phase: row.phase });
+  }
+  return found;
 }
 
 /** Those that are kept may be many, so their headers are read page by page. */

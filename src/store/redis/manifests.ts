@@ -72,11 +72,9 @@ export class RedisManifests implements ManifestStore {
     String(await this.#generations.add()) === manifests;
 
   readonly haveChanged: NonNullable<ManifestStore["haveChanged"]> = async (
-    ...[
-      kind,
-      namespace,
-      since,
-    ]
+    kind,
+    namespace,
+    since,
   ) => {
     const { link } = this.#context;
     // The clocks of a cluster may go back, and versions with them.
