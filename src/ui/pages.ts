@@ -43,7 +43,8 @@ export function mountPages(
     if (built === undefined) return c.html(unbuiltPage(), 503, headers);
     const { path } = c.env.target;
     const theme = getCookie(c, "sluice-theme");
-    const facts = { root: rootFrom(path), here, path, theme, hasSso: sso !== undefined };
+    const query = new URLSearchParams(c.req.query());
+    const facts = { root: rootFrom(path), here, path, query, theme, hasSso: sso !== undefined };
     return c.html(shell(built, facts), status, headers);
   };
   for (const { path } of PAGES) app.get(path, (c) => show(c, path, 200));

@@ -14,6 +14,7 @@ export interface ShellFacts {
   here: string;
   /** As it was asked for, from the root of the server on. */
   path: string;
+  query: URLSearchParams;
   /** What the visitor chose; anything but `light` and `dark` follows the system. */
   theme: string | undefined;
   /** People can log in through an identity provider. */
@@ -29,7 +30,10 @@ export function rootFrom(path: string): string {
 }
 
 /** The document of a page. */
-export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: ShellFacts): Html {
+export function shell(
+  built: BuiltAssets,
+  { root, here, path, query, theme, hasSso }: ShellFacts,
+): Html {
   const page = PAGES.find(({ path }) => path === here);
   const asset = (name: string) => `${root}ui/assets/${name}`;
   const chosen = theme === "light" || theme === "dark" ? theme : "system";
@@ -68,7 +72,7 @@ export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: S
             <nav aria-label="${TEXTS.navigation}">
     ${NAVIGATION.map(({ path, title }) =>
       html`
-        <a href="${root}${path.slice(1)}" ${current(path, here)}>${title}</a>
+        <a href="${root}${path.slice(1)}" ${current(path, here, query)}>${title}</a>
       `
     )}
             </nav>
@@ -87,8 +91,8 @@ export function shell(built: BuiltAssets, { root, here, path, theme, hasSso }: S
 }
 
 /** Marks the entry of the navigation to which the page belongs. */
-function current(entry: string, here: string): Html | string {
-  if (!belongsTo(entry, here)) return "";
+function current(entry: string, here: string, query: URLSearchParams): Html | string {
+  if (!belongsTo(entry, here, query)) return "";
   return html`
     aria-current="${entry === here ? "page" : "true"}"
   `;

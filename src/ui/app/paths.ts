@@ -214,6 +214,19 @@ export const STORED_RESOURCES: Readonly<Record<StoredKindName, string>> = {
   WorkflowEventBinding: "workfloweventbindings",
 };
 
+/** Where each kind is listed, from the root. */
+export const STORED_LISTS: Readonly<Record<StoredKindName, string>> = {
+  WorkflowTemplate: "/templates",
+  ClusterWorkflowTemplate: "/templates?scope=cluster",
+  CronWorkflow: "/cron",
+  WorkflowEventBinding: "/events/bindings",
+};
+
+function storedKind(query: URLSearchParams): StoredKindName | undefined {
+  const asked = query.get("kind");
+  return STORED_KIND_NAMES.find((one) => one === asked);
+}
+
 /** The path of the editor of a stored manifest. @param name "": a new one */
 export function editPath(kind: StoredKindName, namespace: string, name = ""): string {
   return withQuery("/edit", { kind, namespace, name });
@@ -224,8 +237,24 @@ export function archivedPath(namespace: string, name: string, uid: string): stri
   return `/archive/${[namespace, name, uid].map(encodeURIComponent).join("/")}`;
 }
 
-/** Tells whether a page belongs to an entry of the navigation: it is that page, or lies below it. */
-export function belongsTo(entry: string, path: string): boolean {
+/**
+ * Tells whether a page belongs to an entry of the navigation: it is that page, or lies below it. The editor belongs to the list
+ * of what is edited.
+ */
+export function belongsTo(entry: string, path: string, query: URLSearchParams): boolean {
   if (entry === "/") return path === "/" || path.startsWith("/workflows/");
-  return path === entry || path.startsWith(`${entry}/`);
+  const kind = path === "/edit" ? storedKind(query) : undefined;
+  const place = kind === undefined ? path : STORED_LISTS[kind].split("?", 1)[0] ?? "";
+  return place === entry || place.startsWith(`${entry}/`);
+}
+
+/** The title of the page at a path, without the name of the service. */
+export function titleAt(path: string, query: URLSearchParams): string {
+  const place = placeOf(path);
+  const page = PAGES.find(({ key }) => key === place?.key);
+  if (place === undefined || page === undefined) return TEXTS.pages.notFound;
+  const kind = place.key === "edit" ? storedKind(query) : undefined;
+  if (kind === undefined) return place.params["name"] ?? page.title;
+  const name = query.get("name") ?? "";
+  return name === "" ? TEXTS.edit.new[kind] : TEXTS.edit.title(kind, name);
 }

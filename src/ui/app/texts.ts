@@ -305,6 +305,7 @@ export const TEXTS = {
     errorEnd: (span: string) => `The workflow ended with an error after ${span}.`,
     step: (name: string, group: string | undefined) =>
       `Step “${name}”` + (group === undefined ? "" : ` in “${group}”`),
+    group: (number: string, name: string) => `Group ${number} of the steps of “${name}”`,
     stepFailed: (step: string) => `${step} failed.`,
     stepExit: (step: string, code: string) => `${step} failed with exit code ${code}.`,
     stepError: (step: string) => `${step} could not be run.`,
@@ -402,6 +403,7 @@ export const TEXTS = {
     fold: (name: string) => `Parts of ${name}`,
     attempts: (count: number) => many(count, "attempt", "attempts"),
     partOf: (step: string) => `in ${step}`,
+    partCount: (count: number, all: number, phase: string) => `${count} of ${all} ${phase}`,
     moreRows: (count: number) => `${count} more rows: fold some to see them.`,
   },
   graph: {
@@ -798,7 +800,7 @@ export const TEXTS = {
       event: "Event",
       binding: "Binding",
       payload: "Payload (JSON)",
-      headers: "Headers that begin with x-, one on each line",
+      headers: "Headers that begin with x-, one per line",
       headersHint: "x-github-event: push",
       headersWrong: "Each line of the headers is a name, a colon and a value.",
       paste: "A manifest",
@@ -890,14 +892,18 @@ export const TEXTS = {
     },
     states: {
       on: "On",
-      off: "Switched off",
+      off: "Suspended",
       stopped: "Stopped for good",
       wrong: "In trouble",
     },
     every: (span: string) => `Every ${span}, counted from its creation`,
     zone: (words: string, zone: string) => `${words} (${zone})`,
     never: "never",
-    notWhile: { off: "none while it is off", stopped: "none", wrong: "none: it cannot be read" },
+    notWhile: {
+      off: "none while it is suspended",
+      stopped: "none",
+      wrong: "none: it cannot be read",
+    },
     none: {
       title: "No cron workflows yet",
       next: "A cron workflow starts a workflow at set times. Store one:",
@@ -918,8 +924,8 @@ export const TEXTS = {
     switchOn: "Resume",
     runNow: "Run now",
     remove: "Delete",
-    off: (name: string) => `${name} is switched off: it starts nothing until it is resumed.`,
-    on: (name: string) => `${name} is switched on.`,
+    off: (name: string) => `${name} is suspended: it starts nothing until it is resumed.`,
+    on: (name: string) => `${name} is resumed.`,
     ran: (name: string) => `${name} runs now as`,
     removed: (name: string) => `The cron workflow ${name} is deleted.`,
     failed: (name: string) => `${name} was not changed.`,
@@ -933,7 +939,7 @@ export const TEXTS = {
     facts: {
       namespace: "Namespace",
       schedule: "Schedule",
-      policy: "If the run before is still going",
+      policy: "If the previous run is still going",
       when: "Runs only when",
       stop: "Stops for good when",
       deadline: "A missed time is made up for within",
@@ -946,32 +952,32 @@ export const TEXTS = {
       Replace: "the old one is terminated",
     },
     history: (succeeded: number, failed: number) =>
-      `${succeeded} that succeeded, ${many(failed, "other", "others")}`,
+      `${succeeded} that succeeded, ${failed} that failed`,
     counts: (succeeded: number, failed: number) =>
-      `${succeeded.toLocaleString("en")} succeeded, ${failed.toLocaleString("en")} did not`,
+      `${succeeded.toLocaleString("en")} succeeded, ${failed.toLocaleString("en")} failed`,
     trouble: {
       SpecError: "It does not run because its manifest is wrong:",
       SubmissionError: "The last run could not be submitted:",
       other: (type: string) => `${type}:`,
     },
-    offSince: "It is switched off: due times pass without a run.",
+    offSince: "It is suspended: due times pass without a run.",
     stoppedFor:
       "The condition of its stop strategy was met: it will never run again. Delete it, or make a " +
       "new one.",
     next: {
       title: "Next runs",
-      off: "Due times (nothing runs then, because it is off)",
+      off: "Due times (nothing runs then, because it is suspended)",
       none: "No run is due.",
     },
     runs: { title: "Last runs", none: "It has not run yet, or its runs are deleted." },
     skips: {
       title: "Skipped runs",
-      none: "No run was skipped. Times while it is switched off do not count.",
+      none: "No run was skipped. Times while it is suspended do not count.",
       one: (time: string) => `The run of ${time} was skipped`,
       row: (count: number, from: string, to: string) =>
         `${count.toLocaleString("en")} runs from ${from} to ${to} were skipped`,
       reasons: {
-        active: "because the run before was still going (concurrency policy Forbid).",
+        active: "because the previous run was still going (concurrency policy Forbid).",
         condition: "because its condition (when) was false.",
         error: "because it was refused: see the conditions.",
       },
@@ -1018,7 +1024,7 @@ export const TEXTS = {
     title: "Locks",
     kinds: { mutex: "Mutex", semaphore: "Semaphore" },
     held: (held: number, limit: number) => `${held} of ${limit} held`,
-    free: (waiting: number) => waiting === 0 ? "nobody waits" : many(waiting, "waits", "wait"),
+    free: (waiting: number) => waiting === 0 ? "nobody waits" : `${waiting} waiting`,
     over: "More hold it than its limit allows now. Their number falls as they release it.",
     count: (count: number) => many(count, "lock", "locks"),
     more: "Show 100 more",

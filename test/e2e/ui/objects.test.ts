@@ -113,7 +113,7 @@ describe.skipIf(missing !== undefined)(
         cronWorkflow: { metadata: { name }, spec: { workflowSpec: QUICK, ...spec } },
       });
 
-    test("cron: schedules in words, next runs, switched off and on, run now, deleted", async () => {
+    test("cron: schedules in words, next runs, suspended and resumed, run now, deleted", async () => {
       await storeCron("nightly", { schedules: ["30 2 * * *"], timezone: "Europe/Berlin" });
       await storeCron("often", { schedules: ["@every 90s"] });
       await ui.open("/cron");
@@ -126,8 +126,8 @@ describe.skipIf(missing !== undefined)(
       await ui.page.waitForURL(/\/cron\/default\/nightly$/);
       await expect.poll(() => ui.page.locator(".next-runs li").count(), PATIENCE).toBe(8);
       await act("Suspend");
-      await shows("nightly is switched off: it starts nothing until it is resumed.");
-      await shows("It is switched off: due times pass without a run.");
+      await shows("nightly is suspended: it starts nothing until it is resumed.");
+      await shows("It is suspended: due times pass without a run.");
       // Sooner, a click at the same place would be the second half of a double click.
       await ui.page.waitForTimeout(500);
       await act("Resume");
@@ -157,7 +157,9 @@ describe.skipIf(missing !== undefined)(
       await ui.open("/cron/default/busy");
       await soon("the new one is skipped");
       await ui.page.getByRole("row", { name: /Waiting busy-/ }).waitFor();
-      await shows(/skipped because the run before was still going \(concurrency policy Forbid\)\./);
+      await shows(
+        /skipped because the previous run was still going \(concurrency policy Forbid\)\./,
+      );
       await soon(/^[2-9]\d* runs from .* were skipped/);
       await ui.open("/cron/default/picky");
       await soon("because its condition (when) was false.");
@@ -239,7 +241,7 @@ describe.skipIf(missing !== undefined)(
       await ui.submit("builder", { ...LONG, synchronization: semaphore });
       await shows("1 of 1 held");
       await ui.submit("patient", { ...LONG, synchronization: semaphore });
-      await soon("1 waits");
+      await soon("1 waiting");
       const card = ui.page.locator(".locks > li");
       await card.getByText("Waiting, in this order").waitFor();
       expect(await card.getByRole("link").allInnerTexts()).toEqual(["builder", "patient"]);

@@ -1,7 +1,7 @@
 /** Which page is open: its path and query. Links within the pages change it without loading a document. */
 import { createStore } from "@xstate/store";
 import { shownText } from "../../../base/shown_text.ts";
-import { belongsTo, PAGES, placeOf } from "../paths.ts";
+import { belongsTo, placeOf, titleAt } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
 import { addressOf, ROOT } from "./root.ts";
 
@@ -74,16 +74,14 @@ export function startRouter(): void {
 
 /** Marks the open page in the navigation, which the server has written. */
 function showPlace(): void {
-  const { path } = router.getSnapshot().context;
+  const { path, search } = router.getSnapshot().context;
+  const query = new URLSearchParams(search);
   for (const link of document.querySelectorAll<HTMLAnchorElement>("header nav a")) {
     const entry = `/${link.pathname.slice(ROOT.length)}`;
     if (entry === path) link.setAttribute("aria-current", "page");
-    else if (belongsTo(entry, path)) link.setAttribute("aria-current", "true");
+    else if (belongsTo(entry, path, query)) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
   document.getElementById("menu")?.hidePopover();
-  const place = placeOf(path);
-  const page = PAGES.find(({ key }) => key === place?.key);
-  const title = place?.params["name"] ?? page?.title ?? TEXTS.pages.notFound;
-  document.title = shownText(`${title} · ${TEXTS.name}`);
+  document.title = shownText(`${titleAt(path, query)} · ${TEXTS.name}`);
 }

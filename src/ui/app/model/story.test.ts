@@ -38,6 +38,16 @@ function workflowOf(
   };
 }
 
+test("a group of steps that could not begin is named by its number and its template", () => {
+  const workflow = workflowOf("Failed", [
+    { id: "w", type: "Steps", phase: "Failed", children: ["g"] },
+    { id: "g", displayName: "[0]", type: "StepGroup", phase: "Error", message: "no value" },
+  ]);
+  expect(storyOf(workflow, NOW)[0]?.text).toBe(
+    "Group [0] of the steps of “w” could not be run.",
+  );
+});
+
 describe("a failure", () => {
   const broken = workflowOf(
     "Failed",

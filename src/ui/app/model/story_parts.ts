@@ -126,6 +126,9 @@ function stepOf({ name }: NodeStatus, boundary: NodeStatus): string | undefined 
 /** A step in words. One that is part of another step says which: the items of a loop have steps of the same name. */
 export function stepWords(workflow: Workflow, node: NodeStatus): string {
   const boundary = nodesOf(workflow)[node.boundaryID ?? ""];
+  if (node.type === "StepGroup" && boundary !== undefined) {
+    return TEXTS.story.group(titleOf(node), titleOf(boundary));
+  }
   const isInside = boundary !== undefined && (boundary.boundaryID ?? "") !== "";
   return TEXTS.story.step(titleOf(node), isInside ? titleOf(boundary) : undefined);
 }

@@ -15,9 +15,11 @@ export function SubmitPage({ query }: PageProps): JSX.Element {
   // Asking in a namespace before it is known to be the visitor's would be refused.
   const isChosen = given !== "" || everywhere !== undefined;
   const namespace = given || homeNamespace(everywhere);
-  const isTemplate = query.get("from") !== "manifest";
+  const from = query.get("from");
+  const isTemplate = from !== "manifest";
   const rights = useRights(isChosen ? namespace : "");
   const isCluster = query.get("scope") === "cluster";
+  const chosen = query.get("template") ?? "";
   const { submit } = TEXTS;
   return (
     <div class="page middle">
@@ -42,7 +44,8 @@ export function SubmitPage({ query }: PageProps): JSX.Element {
             key={`${namespace} ${isCluster}`}
             namespace={namespace}
             isCluster={isCluster}
-            chosen={query.get("template") ?? ""}
+            isAsked={from !== null || isCluster || chosen !== ""}
+            chosen={chosen}
           />
         )
         : <ManifestForm namespace={namespace} />)}
@@ -63,7 +66,7 @@ function Sources(
           type="button"
           class="chip"
           aria-pressed={isTemplate && !isCluster}
-          onClick={() => setQuery({ from: undefined, scope: undefined, template: undefined })}
+          onClick={() => setQuery({ from: "template", scope: undefined, template: undefined })}
         >
           {submit.template}
         </button>

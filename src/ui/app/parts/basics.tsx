@@ -178,7 +178,8 @@ export function TroubleLine({ trouble: { kind, message } }: { trouble: Trouble }
 function VisibleNamespaces(): JSX.Element | null {
   const path = useStore(router, (context) => context.path);
   const named = useRights("")?.namespaces?.filter((one) => one !== "*") ?? [];
-  const list = NAVIGATION.find((entry) => belongsTo(entry.path, path))?.path ?? "/";
+  const query = new URLSearchParams(useStore(router, (context) => context.search));
+  const list = NAVIGATION.find((entry) => belongsTo(entry.path, path, query))?.path ?? "/";
   // The deployment belongs to no namespace.
   if (named.length === 0 || list === "/system") return null;
   return (

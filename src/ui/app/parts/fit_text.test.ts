@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fitText } from "./fit_text.ts";
+import { fitFirst, fitText } from "./fit_text.ts";
 
 /** Each letter is 10 px wide, a W 20. */
 const measure = (text: string) =>
@@ -16,4 +16,10 @@ test.each<[text: string, width: number, fitted: string]>([
   ["W", 10, "…"],
 ])("%j in %i px is %j", (text, width, fitted) => {
   expect(fitText(text, width, measure)).toBe(fitted);
+});
+
+test("of several texts, the first one with room is taken; if none has room, the last one is shortened", () => {
+  expect(fitFirst(["long text", "short"], 90, measure)).toBe("long text");
+  expect(fitFirst(["long text", "short"], 50, measure)).toBe("short");
+  expect(fitFirst(["long text", "short"], 40, measure)).toBe(fitText("short", 40, measure));
 });

@@ -18,6 +18,12 @@ export function fitText(text: string, width: number, measure: Measure): string {
   return "…";
 }
 
+/** @returns the first of the texts that has room, or else the last one shortened */
+export function fitFirst(texts: readonly string[], width: number, measure: Measure): string {
+  const fitting = texts.find((text) => measure(text) <= width);
+  return fitting ?? fitText(texts.at(-1) ?? "", width, measure);
+}
+
 /** Measures texts of this weight and size in the font of the page. */
 export function measureAs(font: string): Measure {
   let canvas: CanvasRenderingContext2D | null | undefined;

@@ -21,8 +21,6 @@ export interface StoredPlace {
 /** A kind; the objects of a call are those that it reads. */
 export interface StoredKind {
   isOfCluster: boolean;
-  /** Of the list, from the root. */
-  list: string;
   /** Of the page of one. */
   path(place: StoredPlace): string;
   read(place: StoredPlace, signal?: AbortSignal): Promise<StoredObject>;
@@ -34,7 +32,6 @@ export interface StoredKind {
 export const STORED_KINDS: Readonly<Record<StoredKindName, StoredKind>> = {
   WorkflowTemplate: {
     isOfCluster: false,
-    list: "/templates",
     path: ({ namespace, name }) => templatePath(namespace, name),
     read: readTemplate,
     create: (namespace, object) =>
@@ -55,7 +52,6 @@ export const STORED_KINDS: Readonly<Record<StoredKindName, StoredKind>> = {
   },
   ClusterWorkflowTemplate: {
     isOfCluster: true,
-    list: "/templates?scope=cluster",
     path: ({ name }) => templatePath("", name),
     read: readTemplate,
     create: (_, object) =>
@@ -74,7 +70,6 @@ export const STORED_KINDS: Readonly<Record<StoredKindName, StoredKind>> = {
   },
   CronWorkflow: {
     isOfCluster: false,
-    list: "/cron",
     path: ({ namespace, name }) => cronPath(namespace, name),
     read: ({ namespace, name }, signal) =>
       api.call("CronWorkflowService_GetCronWorkflow", { params: { namespace, name }, signal }),
@@ -96,7 +91,6 @@ export const STORED_KINDS: Readonly<Record<StoredKindName, StoredKind>> = {
   },
   WorkflowEventBinding: {
     isOfCluster: false,
-    list: "/events/bindings",
     path: ({ namespace, name }) => bindingPath(namespace, name),
     read: ({ namespace, name }, signal) =>
       api.call("EventService_GetWorkflowEventBinding", { params: { namespace, name }, signal }),

@@ -8,7 +8,7 @@ import { navigate } from "../../data/router.ts";
 import { STORED_KINDS } from "./kinds.ts";
 import type { StoredObject } from "../../model/edited.ts";
 import { may } from "../../model/rights.ts";
-import { STORED_RESOURCES, type StoredKindName } from "../../paths.ts";
+import { STORED_LISTS, STORED_RESOURCES, type StoredKindName } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
 import { EditForm } from "./edit_form.tsx";
 import { EXAMPLES } from "./examples.ts";
@@ -16,7 +16,7 @@ import { EXAMPLES } from "./examples.ts";
 export function NewManifest(
   { kind, namespace }: { kind: StoredKindName; namespace: string },
 ): JSX.Element {
-  const { create, list, path } = STORED_KINDS[kind];
+  const { create, path } = STORED_KINDS[kind];
   const rights = useRights(namespace);
   const mayCreate = may(rights, STORED_RESOURCES[kind], "create");
   // What was written stays over a reload of the page.
@@ -50,7 +50,7 @@ export function NewManifest(
           notify(edit.created(name));
           navigate(path({ namespace, name }));
         }}
-        away={list}
+        away={STORED_LISTS[kind]}
       >
         {text !== EXAMPLES[kind] && (
           <button

@@ -13,9 +13,11 @@ import { SubmitForm } from "./submit_form.tsx";
 const MOST = 500;
 
 export function TemplateForm(
-  { namespace, chosen, isCluster }: {
+  { namespace, chosen, isAsked, isCluster }: {
     namespace: string;
     chosen: string;
+    /** The visitor wants a template; otherwise a manifest will do if there is no template. */
+    isAsked: boolean;
     /** The choice is among the templates of the whole cluster. */
     isCluster: boolean;
   },
@@ -32,6 +34,9 @@ export function TemplateForm(
           params: { namespace },
           query,
         }));
+      if (!isAsked && (items ?? []).length === 0) {
+        return setQuery({ from: "manifest" }, { isReplacing: true });
+      }
       setTemplates(items ?? []);
     } catch (error) {
       setTrouble(troubleOf(error));

@@ -8,7 +8,7 @@ import type { Graph, GraphNode } from "../../model/graph.ts";
 import type { LayoutAnswer } from "../../model/layout.ts";
 import { type Look, wordOf } from "../../model/phases.ts";
 import { pathTo, type TreeItem } from "../../model/tree.ts";
-import { fitText, measureAs } from "../../parts/fit_text.ts";
+import { fitFirst, fitText, measureAs } from "../../parts/fit_text.ts";
 import { LOOK_PATHS, TickBox } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
 import type { Area } from "./pan_zoom.ts";
@@ -180,10 +180,15 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
   );
   const note = noteOf(node);
   const where = node.within === "" ? "" : TEXTS.workflow.partOf(node.within);
-  const said = [note === "" ? wordOf(node.look) : note, where];
+  const said = note === "" ? [wordOf(node.look)] : [note, shortNote(node)];
   const line = useMemo(
-    () => fitText(said.filter(isSaid).join(", "), WORDS_TO - WORDS_FROM, NOTE),
-    said,
+    () =>
+      fitFirst(
+        said.map((words) => [words, where].filter(isSaid).join(", ")),
+        WORDS_TO - WORDS_FROM,
+        NOTE,
+      ),
+    [said.join(" "), where],
   );
   if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
   const words = [node.title, wordOf(node.look), note, where].filter(isSaid).join(", ");
@@ -215,6 +220,14 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
 
 function isSaid(text: string): boolean {
   return text !== "";
+}
+
+/** The part of a folded loop that matters most, for where there is no room for all of them. */
+function shortNote({ counts }: GraphNode): string {
+  const [first] = counts;
+  if (first === undefined) return "";
+  const all = counts.reduce((sum, [, count]) => sum + count, 0);
+  return TEXTS.workflow.partCount(first[1], all, wordOf(first[0]));
 }
 
 function noteOf({ counts, kind, node }: GraphNode): string {

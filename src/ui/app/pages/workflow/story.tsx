@@ -1,6 +1,6 @@
 /** What happened, as sentences, with what can be done about it. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { NodeStatus, Workflow } from "../../../../spec/manifest.ts";
 import { useNow } from "../../data/clock.ts";
 import { tailOfLog } from "../../data/logs.ts";
@@ -85,11 +85,13 @@ function LogTail({ workflow, node }: { workflow: Workflow; node: NodeStatus }): 
     void tailOfLog(workflow, node, LINES, stop.signal).then(setLines, () => {});
     return () => stop.abort();
   }, [node.id, mayRead]);
+  const box = useRef<HTMLPreElement>(null);
+  useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [lines]);
   if (lines.length === 0) return null;
   return (
     <figure class="log-tail">
       <figcaption>{TEXTS.story.lastLines}</figcaption>
-      <pre tabIndex={0}>{lines.join("\n")}</pre>
+      <pre ref={box} tabIndex={0}>{lines.join("\n")}</pre>
     </figure>
   );
 }
