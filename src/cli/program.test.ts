@@ -26,6 +26,26 @@ test("help, completion and unknown words are about all commands", async () => {
   }
 });
 
+test("help lists the commands by topic, and that of a command names the options of all commands", async () => {
+  const program = await buildProgram(() => {});
+  const help = program.helpInformation();
+  expect(help.match(/^\S.*:$/gm)).toEqual([
+    "Options:",
+    "Workflows:",
+    "Events, callbacks and webhooks:",
+    "Stored manifests:",
+    "Writing manifests:",
+    "Running a server:",
+    "This program:",
+  ]);
+  const own = help.slice(help.indexOf("This program:")).match(/^ {2}[a-z]+/gm);
+  expect(own).toEqual(["  version", "  auth", "  completion", "  help"]);
+  const shown: string[] = [];
+  const list = program.commands.find((one) => one.name() === "list");
+  list?.configureOutput({ writeOut: (text) => shown.push(text) }).outputHelp();
+  expect(shown.join("")).toContain("Every command also takes -n, -s, --token");
+});
+
 test("--version is answered without a server", async () => {
   const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
   try {

@@ -53,6 +53,22 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
   ],
 ];
 
+/** Under which heading the help lists a command. Those that are not here are about the command line itself. */
+const GROUPS: Readonly<Record<string, string>> = {
+  "Workflows:": "submit list get wait watch logs cp open suspend resume stop terminate retry " +
+    "resubmit node delete archive",
+  "Stored manifests:": "template cluster-template cron binding subscription apply",
+  "Events, callbacks and webhooks:": "event callback callback-keys webhook",
+  "Writing manifests:": "lint test convert expr",
+  "Running a server:": "server doctor store migrate sync token",
+};
+const OTHER_COMMANDS = "This program:";
+const HEADINGS = new Map(
+  Object.entries(GROUPS).flatMap(([heading, words]) =>
+    words.split(" ").map((word) => [word, heading] as const)
+  ),
+);
+
 /** Words that need the whole table: what they say is about all commands. */
 const ABOUT_ALL = ["help", "completion", "__complete"];
 
@@ -63,6 +79,15 @@ function emptyProgram(): Command {
     .showHelpAfterError("(add --help for the options)")
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "Error:")) })
     .exitOverride()
+    .commandsGroup(OTHER_COMMANDS)
+    .helpCommand("help [command]", "the help of a command")
+    .addHelpText(
+      "afterAll",
+      ({ command }) =>
+        command.parent === null
+          ? ""
+          : "\nEvery command also takes -n, -s, --token and the other options of `sluice --help`.",
+    )
     .hook("preAction", (_program, command) => refuseStrangeNames(command));
   return addGlobalOptions(program, process.env);
 }
@@ -96,6 +121,9 @@ export async function buildProgram(
   const chosen = isOne ? MODULES.filter(([words]) => words.split(" ").includes(word)) : [];
   const loads = (chosen.length > 0 ? chosen : MODULES).map(([, load]) => load());
   for (const add of await Promise.all(loads)) add(program, exit);
+  for (const command of program.commands) {
+    command.helpGroup(HEADINGS.get(command.name()) ?? OTHER_COMMANDS);
+  }
   return program;
 }
 

@@ -79,7 +79,9 @@ function addCredentials(program: Command): void {
   auth.command("whoami").description("who you are to the server")
     .addHelpText(...example("sluice auth whoami"))
     .action(async (_options: unknown, command: Command) => {
-      printObject(await contextOf(command).client.call("InfoService_GetUserInfo", {}), "yaml");
+      const user = await contextOf(command).client.call("InfoService_GetUserInfo", {});
+      printObject(user, "yaml");
+      if (!user.subject) say("This server asks nobody who they are: everybody may do everything.");
     });
   const token = program.command("token").description("bearer tokens for --auth-mode client");
   token.command("create").description("make a token; only its hash goes into the file")
