@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)(
       // Sooner, a click at the same place would be the second half of a double click.
       await ui.page.waitForTimeout(500);
       await act("Resume");
-      await shows("nightly is switched on.");
+      await shows("nightly is resumed.");
       await act("Run now");
       await dialog().getByRole("button", { name: "Run now" }).click();
       await shows("nightly runs now as");
