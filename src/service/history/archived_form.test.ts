@@ -5,7 +5,7 @@ import { runToEnd } from "../../base/steps.ts";
 import { loadSteps } from "../../engine/codec.ts";
 import { viewSteps } from "../../engine/view.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
-import { storedSteps } from "./archived_form.ts";
+import { archivedSteps, storedSteps } from "./archived_form.ts";
 
 const TIME = "2026-11-23T12:00:00Z";
 const COUNT = 5_000;
@@ -69,6 +69,23 @@ test.each([[10, { retries: 3, starts: { "a-1": 2 } }], [COUNT, {
   expect(status?.nodes?.["a-7"]).toMatchObject(wanted.nodes["a-7"]);
   expect(status?.storedTemplates).toMatchObject(wanted.storedTemplates);
   expect(state.header.retries ?? 0).toBe(past?.retries ?? 0);
+});
+
+test("a workflow keeps the milliseconds of its times in the archive", () => {
+  const exact = "2026-11-23T12:00:00.342Z";
+  const row = rowOf(10, { retries: 0 });
+  const given = { ...row, object: row.object.replaceAll(`At":"${TIME}"`, `At":"${exact}"`) };
+  const options = { naming: STANDARD_NAMING, indexParameters: new Set<string>() };
+  const form = runToEnd(archivedSteps(runToEnd(storedSteps(given, STANDARD_NAMING)), options));
+  if (form.row === undefined) throw new Error("it has not ended");
+  const { parts } = runToEnd(storedSteps(form.row, STANDARD_NAMING));
+  const state = runToEnd(loadSteps(parts));
+  const times = (exactTimes: boolean) => {
+    const { status } = runToEnd(viewSteps(state, { exactTimes }));
+    return [status?.startedAt, status?.finishedAt, status?.nodes?.["a-3"]?.finishedAt];
+  };
+  expect(times(true)).toEqual([exact, exact, exact]);
+  expect(times(false)).toEqual([TIME, TIME, TIME]);
 });
 
 test("a large object that is damaged has no parts", () => {

@@ -52,7 +52,8 @@ export function* archivedSteps(
     return { isHeld: false };
   }
   const isHeld = finalizers.length > 0 || deletionTime(state) !== undefined;
-  const view = yield* viewSteps(state);
+  // Exact times: a retry brings them back, and `exactTimes` shows them. Argo Workflows reads them too.
+  const view = yield* viewSteps(state, { exactTimes: true });
   const past = pastOf(state);
   const shown = { ...view.metadata, resourceVersion: stored.version };
   const row = {

@@ -124,6 +124,9 @@ const AGAIN_MS = { unreachable: 4_000, other: 10_000 };
 /** Somebody who comes back to the page may have mended these meanwhile, in another window. */
 const MENDED: ReadonlySet<Trouble["kind"]> = new Set(["login", "forbidden", "missing"]);
 
+/** What the server says about these helps nobody in a browser: it is about headers, or there is none. */
+const WITHOUT_WORDS: ReadonlySet<Trouble["kind"]> = new Set(["unreachable", "login"]);
+
 /** Something could not be shown: why, and what to do next. */
 export function TroubleBox(
   { trouble, again, home = { path: "/", text: TEXTS.allWorkflows } }: {
@@ -151,7 +154,7 @@ export function TroubleBox(
     <div class="state trouble" role="alert">
       <h2>{texts.title}</h2>
       <p>{passes && kind !== "unreachable" ? TEXTS.trying : texts.next}</p>
-      {kind !== "unreachable" && <p class="server-words">{message}</p>}
+      {!WITHOUT_WORDS.has(kind) && <p class="server-words">{message}</p>}
       {kind === "forbidden" && <VisibleNamespaces />}
       <p class="buttons">
         {kind === "login" && (
