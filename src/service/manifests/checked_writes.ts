@@ -16,7 +16,7 @@ import {
 } from "./validation.ts";
 import { createManifest, normalManifest, updateManifest } from "./writes.ts";
 
-/** Refusals of requests that hold no object, in the words of the reference. */
+/** Refusals of requests that hold no object: in the words of the reference where it has the routes, or else with the member to give. */
 const MISSING: Readonly<Record<CheckedKind, { create: string; update: string }>> = {
   WorkflowTemplate: {
     create: "workflow template was not found in the request body",
@@ -31,12 +31,12 @@ const MISSING: Readonly<Record<CheckedKind, { create: string; update: string }>>
     update: "cron workflow was not found in the request body",
   },
   WorkflowEventBinding: {
-    create: "workflow event binding was not found in the request body",
-    update: "workflow event binding was not found in the request body",
+    create: "the request body has no event binding: give the manifest as its member `binding`",
+    update: "the request body has no event binding: give the manifest as its member `binding`",
   },
   Subscription: {
-    create: "subscription was not found in the request body",
-    update: "subscription was not found in the request body",
+    create: "the request body has no subscription: give the manifest as its member `subscription`",
+    update: "the request body has no subscription: give the manifest as its member `subscription`",
   },
 };
 

@@ -26,3 +26,14 @@ test.each([
   expect(response.status).toBe(400);
   expect((await response.json()).message).toContain("template 'main' type is unknown");
 });
+
+test.each([
+  ["workflow-event-bindings/default", "`binding`"],
+  ["subscriptions/default", "`subscription`"],
+])("POST %s without its object names the member %s", async (path, member) => {
+  const response = await instance.fetch(
+    new Request(`http://localhost/api/v1/${path}`, { method: "POST", body: "{}" }),
+  );
+  expect(response.status).toBe(400);
+  expect((await response.json()).message).toContain(`give the manifest as its member ${member}`);
+});
