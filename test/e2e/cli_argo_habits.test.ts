@@ -116,3 +116,9 @@ test("archived workflows are run again by selector, and found by what is said to
     .toMatchObject({ status: 0, out: "fails\n" });
   expect(await sluice("archive", "get", "fails", "--uid")).toMatchObject({ status: 1 });
 });
+
+test("whoami says that a server without authentication asks nobody", async () => {
+  const { status, out, err } = await sluice("auth", "whoami");
+  expect([status, out]).toEqual([0, "serviceAccountNamespace: default\n"]);
+  expect(err).toBe("This server asks nobody who they are: everybody may do everything.\n");
+});

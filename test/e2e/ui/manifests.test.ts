@@ -41,6 +41,7 @@ describe.skipIf(missing !== undefined)(
     /** Opens the editor of a stored manifest, and waits until it can be used. */
     async function edit(query: Record<string, string>): Promise<void> {
       await ui.open(`/edit?${new URLSearchParams(query)}`);
+      expect(await ui.page.locator("nav a[aria-current=true]").count()).toBe(1);
       await ui.page.locator(".cm-content").waitFor();
       await valid();
     }
