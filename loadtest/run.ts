@@ -105,10 +105,14 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
   throw new Error(`${what} did not start within 30 s`);
 }
 
-/** Starts a program; the returned function ends it. */
-function start(command: string, args: string[]): () => void {
+/** Starts a program; the returned function sends it a signal, as long as it runs. */
+function start(command: string, args: string[]): (signal: NodeJS.Signals) => void {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
-  return () => void child.kill("SIGTERM");
+  return (signal) => {
+    const { pid, exitCode, signalCode } = child;
+    // On Deno, `kill` of the child itself sends only one signal.
+    if (pid !== undefined && (exitCode ?? signalCode) === null) process.kill(pid, signal);
+  };
 }
 
 async function startRedis(
@@ -116,7 +120,7 @@ async function startRedis(
   folder: string,
 ): Promise<{ url: string; stop: () => void }> {
   const port = await freePort();
-  const stop = start("redis-server", [
+  const signal = start("redis-server", [
     "--port",
     String(port),
     "--dir",
@@ -135,7 +139,30 @@ async function startRedis(
         resolve(spawnSync("redis-cli", ["-p", String(port), "ping"]).status === 0)
       ),
   );
-  return { url: `redis://127.0.0.1:${port}`, stop };
+  return { url: `redis://127.0.0.1:${port}`, stop: () => signal("SIGTERM") };
+}
+
+/**
+ * Starts the baseline. It runs only while it is under load: for seconds after that, V8 goes on collecting its garbage, and
+ * would take a tenth of a processor from the server's turn.
+ */
+async function startBaseline(store: string) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const args = ["run", "-A", "bench/baseline/server.ts", String(port), store];
+  const signal = start(process.execPath, args);
+  await until("the baseline", answers(`${url}/healthz`));
+  return {
+    async whileRunning<T>(work: (url: string) => Promise<T>): Promise<T> {
+      signal("SIGCONT");
+      try {
+        return await work(url);
+      } finally {
+        signal("SIGSTOP");
+      }
+    },
+    stop: () => signal("SIGKILL"),
+  };
 }
 
 const answers = (url: string) => async () => (await fetch(url)).ok;
@@ -146,11 +173,11 @@ async function startReplicas(
   fsync: string,
   flags: string[],
 ): Promise<{ urls: string[]; stop: () => void }> {
-  const stops: (() => void)[] = [];
+  const signals: ReturnType<typeof start>[] = [];
   const urls: string[] = [];
   for (let i = 0; i < count; i++) {
     const port = await freePort();
-    stops.push(start(process.execPath, [
+    signals.push(start(process.execPath, [
       ...startFlags(),
       "--no-check",
       "src/main.ts",
@@ -167,7 +194,7 @@ async function startReplicas(
     urls.push(`http://127.0.0.1:${port}`);
   }
   for (const url of urls) await until(`the replica at ${url}`, answers(`${url}/readyz`));
-  return { urls, stop: () => stops.forEach((stop) => stop()) };
+  return { urls, stop: () => signals.forEach((signal) => signal("SIGTERM")) };
 }
 
 interface Summary {
@@ -333,36 +360,28 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
     options.fsync,
     test.server ?? [],
   );
-  const basePort = await freePort();
-  const stopBase = test.baseline
-    ? start(process.execPath, [
-      "run",
-      "-A",
-      "bench/baseline/server.ts",
-      String(basePort),
-      redis.url,
-    ])
-    : () => {};
-  const baseUrl = `http://127.0.0.1:${basePort}`;
+  const baseline = test.baseline ? await startBaseline(redis.url) : undefined;
   try {
-    if (test.baseline) await until("the baseline", answers(`${baseUrl}/healthz`));
     const own: Figures[] = [];
     const other: Figures[] = [];
+    /** Both in turns. */
+    const turns = async (round: string, flags: string[]) => {
+      await baseline?.whileRunning(async (url) => {
+        other.push(await load(k6, test, [url], `b${round}`, flags));
+      });
+      own.push(await load(k6, test, replicas.urls, `r${round}`, flags));
+    };
     // Programs are slow right after their start.
-    const warmUp = [...options.k6Flags, "-e", "DURATION=3s"];
-    if (test.baseline) await load(k6, test, [baseUrl], "w", warmUp);
-    await load(k6, test, replicas.urls, "w", warmUp);
-    for (let round = 0; round < options.rounds; round++) {
-      if (test.baseline) other.push(await load(k6, test, [baseUrl], `b${round}`, options.k6Flags));
-      own.push(await load(k6, test, replicas.urls, `r${round}`, options.k6Flags));
-    }
+    await turns("w", [...options.k6Flags, "-e", "DURATION=3s"]);
+    own.length = other.length = 0;
+    for (let round = 0; round < options.rounds; round++) await turns(`${round}`, options.k6Flags);
     const row: Row = {
       test: name,
       replicas: count,
       fsync: options.fsync,
       ...middle(own),
     };
-    if (test.baseline) {
+    if (baseline !== undefined) {
       row.ratio = quantile(
         own.map((figures, i) => figures.perSecond / (other[i]?.perSecond ?? 1)),
         0.5,
@@ -372,7 +391,7 @@ async function runTest(k6: string, name: string, options: Options): Promise<Row>
     return row;
   } finally {
     replicas.stop();
-    stopBase();
+    baseline?.stop();
     await new Promise((resolve) => setTimeout(resolve, 500));
     redis.stop();
     await new Promise((resolve) => setTimeout(resolve, 500));
