@@ -258,6 +258,10 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
 
   test("the playground takes a manifest, and shows an error at its place", async () => {
     await ui.open("/events/playground");
+    const choice = ui.page.getByRole("combobox", { name: "Binding" });
+    // A stored binding comes first.
+    await expect.poll(() => choice.inputValue()).not.toBe("");
+    await choice.selectOption("A manifest");
     const manifest = (selector: string) =>
       `metadata: {name: new}\nspec:\n  event:\n    selector: ${selector}\n` +
       "  submit: {workflowTemplateRef: {name: t}}\n";

@@ -19,9 +19,12 @@ export function PlaygroundPage({ query }: PageProps): JSX.Element {
   const rights = useRights(namespace);
   const mayPaste = rights === undefined || mayTryManifest(rights);
   const asked = query.get("binding") ?? "";
-  const chosen = asked === "" && !mayPaste ? names.answer[0] ?? "" : asked;
+  // A stored binding says more than an example that refers to nothing; whoever wants a manifest chooses it.
+  const wantsManifest = mayPaste && query.get("from") === "manifest";
+  const chosen = asked !== "" || wantsManifest ? asked : names.answer[0] ?? "";
   // Nothing to try, or nothing is known yet: a request would be refused.
-  const isReady = chosen !== "" || (rights !== undefined && mayPaste);
+  const hasManifest = mayPaste && rights !== undefined && (wantsManifest || names.isKnown);
+  const isReady = chosen !== "" || hasManifest;
   const [draft, setDraft] = useState(readDraft);
   const change = (part: Partial<Draft>) => {
     const next = { ...draft, ...part };
@@ -43,6 +46,7 @@ export function PlaygroundPage({ query }: PageProps): JSX.Element {
             names={names.answer}
             chosen={chosen}
             mayPaste={mayPaste}
+            isShown={chosen === "" && hasManifest}
             manifest={draft.manifest}
             change={change}
           />
@@ -62,7 +66,8 @@ function useNames(namespace: string) {
     BINDINGS_MS,
     (signal) => bindingNames(namespace, signal),
   );
-  return { answer: value ?? [], trouble, again: () => void reload() };
+  const isKnown = value !== undefined || trouble !== undefined;
+  return { answer: value ?? [], isKnown, trouble, again: () => void reload() };
 }
 
 interface FieldProps {
@@ -122,11 +127,13 @@ function EventFields(
 }
 
 function BindingFields(
-  { names, chosen, mayPaste, manifest, change }: {
+  { names, chosen, mayPaste, isShown, manifest, change }: {
     names: readonly string[];
     chosen: string;
     /** A manifest can be tried too. */
     mayPaste: boolean;
+    /** A manifest is what is tried. */
+    isShown: boolean;
     manifest: string;
     change: FieldProps["change"];
   },
@@ -139,13 +146,14 @@ function BindingFields(
         <span>{texts.binding}</span>
         <select
           value={chosen}
-          onChange={({ currentTarget }) => setQuery({ binding: currentTarget.value })}
+          onChange={({ currentTarget: { value } }) =>
+            setQuery({ binding: value, from: value === "" ? "manifest" : undefined })}
         >
           {mayPaste && <option value="">{texts.paste}</option>}
           {known.map((name) => <option key={name} value={name}>{name}</option>)}
         </select>
       </label>
-      {chosen === "" && mayPaste && (
+      {isShown && (
         <label class="field">
           <span>{texts.manifest}</span>
           <textarea
