@@ -10,7 +10,7 @@ import {
   nextRunMs,
   scheduleText,
 } from "../events/cron.ts";
-import { type Clock, Pause } from "../platform/clock.ts";
+import { type Clock, Pause, untilBeat } from "../platform/clock.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
 import { Turns } from "../platform/turns.ts";
@@ -101,7 +101,7 @@ export class CronRunner {
         const version = await this.#load();
         // The feed costs something: it is read only while there are cron workflows.
         if (this.#entries.size === 0) {
-          await clock.sleep(MAX_PAUSE_MS, signal);
+          await clock.sleep(untilBeat(clock.monotonic(), MAX_PAUSE_MS), signal);
           continue;
         }
         for await (const batch of store.query.watch(version, signal)) {
@@ -243,7 +243,8 @@ export class CronRunner {
         log.warn({ err: error }, "cron workflows not looked at");
       }
       const now = clock.now();
-      allAt = Math.min(next, isAll ? now + MAX_PAUSE_MS : allAt);
+      const pauseMs = untilBeat(clock.monotonic(), MAX_PAUSE_MS);
+      allAt = Math.min(next, isAll ? now + pauseMs : allAt);
       await this.#pause.take(Math.max(0, allAt - now), signal);
     }
   }

@@ -29,6 +29,17 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
 };
 
+/** Pauses between two looks at something end at beats of the process, this far apart, so that it wakes once for all of them. */
+const BEAT_MS = 100;
+
+/**
+ * A pause of about `ms` that ends at a beat, at most half a beat sooner or later. For what is looked at again and again.
+ * @param now monotonic, ms
+ */
+export function untilBeat(now: number, ms: number): number {
+  return Math.max(0, Math.ceil(Math.round((now + ms) / BEAT_MS) * BEAT_MS - now));
+}
+
 /** Lets everything else that is due have its turn, between two pieces of a long computation. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));

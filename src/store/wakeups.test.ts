@@ -58,3 +58,16 @@ test("waits of any length share a timer, and each ends at its time, when it is w
   expect(await endedNow()).toEqual(["again"]);
   expect(clock.timers.size).toBe(0);
 });
+
+test("a long wait ends at a beat, together with others that are about as long", async () => {
+  const clock = new HandClock();
+  const wakeups = new Wakeups(clock);
+  const { signal } = new AbortController();
+  clock.pass(30);
+  let ended = 0;
+  for (const ms of [990, 1_000, 1_010]) void wakeups.wait(["a"], ms, signal).then(() => ended++);
+  expect([...clock.timers].map(({ at }) => at)).toEqual([1_000]);
+  clock.pass(970);
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(ended).toBe(3);
+});

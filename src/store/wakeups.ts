@@ -3,6 +3,7 @@
  * a waiter must look for work after it has begun to wait, or in the same turn.
  */
 import { Chain, type Link } from "../base/chain.ts";
+import { untilBeat } from "../platform/clock.ts";
 
 /** Longer timers fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -23,6 +24,8 @@ const RUNTIME: WaitClock = {
   },
 };
 
+/** From here on, a wait ends at a beat of the process, ms. */
+const LONG_MS = 500;
 /** Shortest time until the alarm rings again, ms. */
 const MIN_ALARM_MS = 1;
 
@@ -68,14 +71,16 @@ export class Wakeups {
     for (const topic of [...this.#byTopic.keys()]) this.wake(topic);
   }
 
-  /** Resolves when one of the topics is woken, after `ms` milliseconds, or when the signal aborts. */
+  /** Resolves when one of the topics is woken, after about `ms` milliseconds, or when the signal aborts. */
   wait(topics: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const due = this.clock.monotonic() + ms;
+      const now = this.clock.monotonic();
+      const waitMs = ms < LONG_MS ? ms : untilBeat(now, ms);
+      const due = now + waitMs;
       this.#hear(signal);
       const wait = this.#waits.add({ topics, due, signal, resolve });
-      if (this.#alarm === undefined || due < this.#alarm.at) this.#arm(due, ms);
+      if (this.#alarm === undefined || due < this.#alarm.at) this.#arm(due, waitMs);
       for (const topic of topics) {
         const waiting = this.#byTopic.get(topic);
         if (waiting === undefined) this.#byTopic.set(topic, new Set([wait]));

@@ -3,7 +3,7 @@
  * replica that rendezvous hashing names, and keeps the leases of ours.
  */
 import { type Actor, createActor } from "xstate";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, untilBeat } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Lease, Membership as MembershipStore } from "../../store/port.ts";
 import type { HostMetrics } from "../host_metrics.ts";
@@ -170,7 +170,10 @@ export class Membership {
       turn = (turn + rest) % LOOKS_PER_TICK;
       if (this.#wake.signal.aborted) {
         this.#wake = new AbortController();
-      } else await clock.sleep(rest * ttlMs / TICKS_PER_TTL / LOOKS_PER_TICK, this.#wake.signal);
+      } else {
+        const ms = rest * ttlMs / TICKS_PER_TTL / LOOKS_PER_TICK;
+        await clock.sleep(untilBeat(clock.monotonic(), ms), this.#wake.signal);
+      }
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../base/json.ts";
 import { SubscriptionSet } from "../../events/subscription.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, untilBeat } from "../../platform/clock.ts";
 import type { Logger } from "../../platform/log.ts";
 import { ManifestKind, type Subscription } from "../../spec/manifest.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
@@ -77,7 +77,7 @@ export class SubscriptionBook {
         version ??= await this.#load();
         if (this.#known.size === 0) {
           version = undefined;
-          await clock.sleep(LOOK_EVERY_MS, signal);
+          await clock.sleep(untilBeat(clock.monotonic(), LOOK_EVERY_MS), signal);
           continue;
         }
         for await (const batch of store.query.watch(version, signal)) {

@@ -3,7 +3,7 @@
  * the timer's last turn show by what: the one after which nothing was noted for longest.
  */
 import type { WorkKind } from "../../base/work.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, untilBeat } from "../clock.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { Seldom } from "../seldom.ts";
@@ -78,9 +78,11 @@ export class Watchdog {
     );
     let cancel = () => {};
     const look = () => {
-      const due = clock.monotonic() + TURN_MS;
+      const now = clock.monotonic();
+      const turnMs = untilBeat(now, TURN_MS);
+      const due = now + turnMs;
       const cpuBefore = cpuMs();
-      cancel = clock.after(TURN_MS, () => {
+      cancel = clock.after(turnMs, () => {
         const late = Math.max(0, clock.monotonic() - due);
         this.#close();
         delay.observe(late / 1000);

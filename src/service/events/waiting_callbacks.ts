@@ -7,7 +7,7 @@ import { hashText } from "../../actors/actor_ids.ts";
 import { ownerOf } from "../../actors/replicas/rendezvous.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { CallbackRequest } from "../../events/match.ts";
-import { Pause } from "../../platform/clock.ts";
+import { Pause, untilBeat } from "../../platform/clock.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
 import { VersionTooOld } from "../../store/port.ts";
 import type { Delivery } from "../../store/event_port.ts";
@@ -91,7 +91,7 @@ export async function runWaitingCallbacks(
       log.warn({ err: error }, "waiting callbacks could not be tried");
       lookAt = -Infinity;
     }
-    await pause.take(LOOK_EVERY_MS, signal);
+    await pause.take(untilBeat(clock.monotonic(), LOOK_EVERY_MS), signal);
   }
   following?.abort();
 }

@@ -3,7 +3,7 @@
  * store that it still works on them, and finishes each one as soon as its dispatch is over.
  */
 import { type Actor, createActor, waitFor } from "xstate";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, untilBeat } from "../../platform/clock.ts";
 import { Deadlines } from "../../platform/deadlines.ts";
 import { FairLimiter } from "../../platform/fair_limiter.ts";
 import type { Ids } from "../../platform/ids.ts";
@@ -154,7 +154,8 @@ export class EventWorkers {
   async #keepTouching(): Promise<void> {
     const { clock, log, events } = this.#deps;
     while (!this.#over.signal.aborted) {
-      await clock.sleep(this.#options.claimAfterMs / 3, this.#over.signal);
+      const ms = untilBeat(clock.monotonic(), this.#options.claimAfterMs / 3);
+      await clock.sleep(ms, this.#over.signal);
       await Promise.all(
         [...this.#claimed].map(async ([worker, ids]) => {
           if (ids.size === 0) return;

@@ -88,7 +88,6 @@ export class RedisManifests implements ManifestStore {
       readVersion(this.#context),
       this.#generations.add(),
     ]);
-    if (query.limit > 0) return { ...await this.#readPage(kind, query), version };
     const key = `${kind} ${JSON.stringify(query)}`;
     const found = this.#known.get(generation, key);
     if (found !== undefined) return { items: [...found], version };

@@ -36,11 +36,13 @@ export interface Backend {
 export const BACKENDS: Record<string, () => Promise<Backend>> = {
   async sqlite() {
     const folder = await mkdtemp(join(tmpdir(), "sluice-large-"));
+    // The store may be writing.
+    const read = () => new DatabaseSync(join(folder, "sluice.db"), { timeout: 10_000 });
     return {
       flag: `sqlite:${folder}`,
       open: () => openSqliteStore({ folder }),
       parts() {
-        const database = new DatabaseSync(join(folder, "sluice.db"));
+        const database = read();
         const row = database.prepare(
           "SELECT count(*) AS n FROM part JOIN actor ON row = actor WHERE id <> 'locks'",
         ).get();
@@ -48,7 +50,7 @@ export const BACKENDS: Record<string, () => Promise<Backend>> = {
         return Promise.resolve(Number(row?.["n"]));
       },
       feedSize() {
-        const database = new DatabaseSync(join(folder, "sluice.db"));
+        const database = read();
         const row = database.prepare("SELECT sum(length(change)) AS n FROM feed").get();
         database.close();
         return Promise.resolve(Number(row?.["n"]));

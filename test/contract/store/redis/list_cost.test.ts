@@ -3,6 +3,7 @@ import { partTexts } from "../../../../src/base/part_text.ts";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseLabelSelector } from "../../../../src/expr/selectors/label_selector.ts";
+import { ManifestKind } from "../../../../src/spec/manifest.ts";
 import { continueAfter } from "../../../../src/store/list_query.ts";
 import type { ListQuery, Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
@@ -107,4 +108,19 @@ test("what is waiting costs as much as waits", async () => {
   expect(items).toBe(WAITING);
   // A few for each shard, an entry and its parts for each item.
   expect(calls).toBeLessThan(5 * SHARDS + 3 * WAITING);
+});
+
+test("who asks again and again for manifests makes Redis read them only when one has changed", async () => {
+  const kind = ManifestKind.CronWorkflow;
+  const namesNow = async () => {
+    const { items } = await store.manifests.list(kind, { limit: 100 });
+    return items.map(({ name }) => name);
+  };
+  expect(await namesNow()).toEqual([]);
+  const before = await commands();
+  expect(await namesNow()).toEqual([]);
+  // Also the question what Redis has run.
+  expect(await commands() - before).toBeLessThanOrEqual(3);
+  await store.manifests.put({ kind, namespace: "a", name: "nightly", text: "{}", labels: {} }, "");
+  expect(await namesNow()).toEqual(["nightly"]);
 });
