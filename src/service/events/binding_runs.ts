@@ -140,7 +140,7 @@ async function act(
     ? undefined
     : await submit(dispatch, binding, bound);
   let outcome: BindingOutcome = workflow === undefined
-    ? { binding: name, outcome: "not-matched", message: "the binding submits nothing" }
+    ? idleOutcome(name)
     : { binding: name, outcome: "submitted", workflow };
   for (const request of await new Turns(dispatch.event.namespace).do(() => bound.callbacks())) {
     const done = await carryOut(dispatch, name, request);
@@ -149,6 +149,11 @@ async function act(
     outcome = { binding: name, ...done, ...(message !== "" && { message }) };
   }
   return outcome;
+}
+
+/** What is said of a binding that selects an event and has nothing to do with it. */
+export function idleOutcome(binding: string) {
+  return { binding, outcome: "not-matched", message: "the binding submits nothing" } as const;
 }
 
 /** Submits the workflow of an event and a binding. @returns its name */

@@ -17,6 +17,7 @@ import {
   type EventDispatch,
   eventWorkflow,
   failedOutcome,
+  idleOutcome,
   prefixed,
   UNREADABLE_BINDING,
 } from "./binding_runs.ts";
@@ -166,9 +167,9 @@ async function* previewsOf(
     await asIfCreated(dispatch, workflow);
     yield { binding, outcome: "submit", workflow };
   }
-  for (const callback of bound.callbacks()) {
-    yield { binding, outcome: callback.action, callback };
-  }
+  const callbacks = bound.callbacks();
+  for (const callback of callbacks) yield { binding, outcome: callback.action, callback };
+  if (one.spec.submit === undefined && callbacks.length === 0) yield idleOutcome(binding);
 }
 
 /** Refuses what the creation would refuse, such as a label that is none or a name that is taken. */

@@ -239,6 +239,14 @@ test("a binding can be tested before it is stored, and nothing is done", async (
     status: 400,
     message: expect.stringContaining("unexpected end"),
   });
+  expect(await tested({ event: { selector: "payload.n == 3" } }, event)).toMatchObject({
+    previews: [{
+      binding: "new",
+      outcome: "not-matched",
+      message: "the binding submits nothing",
+      selector: { verdict: "true" },
+    }],
+  });
   expect((await tested(spec, event, "reader")).status).toBe(403);
   expect(await tested(spec, event, "binder")).toMatchObject({
     previews: [{ outcome: "error", message: expect.stringContaining("forbidden") }],
