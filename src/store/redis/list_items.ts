@@ -67,8 +67,11 @@ export async function loadItems(
     if (one === undefined || fields.version === undefined || !one.id.startsWith(`${query.kind}/`)) {
       return true;
     }
-    const { version, parts, index, size } = fields;
-    loaded.items.push({ id: one.id, version, parts, index: entryOf(one, index) });
+    const { version, parts, size } = fields;
+    const index = entryOf(one, fields.index);
+    // It was selected in an earlier call, and may have changed since.
+    if (!matchesEntry(index, query)) return true;
+    loaded.items.push({ id: one.id, version, parts, index });
     loaded.size += size;
     return loaded.size < room;
   };

@@ -247,6 +247,27 @@ export function describeQuery(open: OpenStore): void {
       expect(await namesOf({ phases: ["Failed"] })).toEqual(["a/one"]);
     });
 
+    test("an entry that ceases to be selected while it is listed is not shown as it is then", async () => {
+      const newer = Array.from({ length: 1_000 }, (_, i) => `wf/a/w${i}`);
+      await Promise.all(epochs.map((epoch, shard) => {
+        const actors = newer.filter((id) => shardOf(id, SHARDS) === shard).map((id) =>
+          changeOf(id, {
+            put: partTexts({ h: id }),
+            index: entryOf(id, { createdAt: 2_000, phase: "Running" }),
+          })
+        );
+        return store().shards.commit(commitOf(shard, epoch, { actors }));
+      }));
+      for (const ms of [2, 4, 8]) {
+        await put("wf/a/oldest", { createdAt: 1_000, phase: "Running" });
+        const listing = store().query.list({ kind: "wf", limit: 0, phases: ["Running"] });
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        await put("wf/a/oldest", { createdAt: 1_000, phase: "Failed" });
+        const phases = new Set((await listing).items.map(({ index }) => index.phase));
+        expect([...phases]).toEqual(["Running"]);
+      }
+    });
+
     test("pages of any size show every entry once, also with equal times and with filters", async () => {
       const names: string[] = [];
       for (let i = 0; i < 60; i++) {
