@@ -33,7 +33,7 @@ import {
 } from "../history/archived_source.ts";
 import { parseContinueToken, tokenAfter } from "../continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
-import { findDeletedWorkflow, findWorkflowByUid } from "./reads.ts";
+import { findDeletedWorkflow, findWorkflowByUid, requireNotBack } from "./reads.ts";
 import {
   reducedWorkflow,
   remainingOf,
@@ -247,7 +247,7 @@ export interface ArchivedRetryRequest {
 
 /**
  * Retries an archived workflow. It keeps its uid, so links by uid stay valid. A deleted workflow comes back.
- * @throws {Problem} AlreadyExists when there is a newer workflow of its name
+ * @throws {Problem} AlreadyExists when there is a newer workflow of its name, or it has come back and not ended yet
  */
 export async function retryArchived(
   deps: ServiceDeps,
@@ -255,7 +255,11 @@ export async function retryArchived(
   ref: ArchivedRef,
   request: ArchivedRetryRequest,
 ): Promise<Workflow> {
-  const workflow = requireReadable(await getArchived(deps, caller, ref));
+  const source = await getArchived(deps, caller, ref).catch(async (error: unknown) => {
+    if (isNotFound(error) && deps.settings.archive) await requireNotBack(deps, caller, ref.uid);
+    throw error;
+  });
+  const workflow = requireReadable(source);
   const { metadata } = workflow;
   const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;

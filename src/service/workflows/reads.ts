@@ -1,6 +1,6 @@
 /** Reading workflows: one by name or uid, and the newest of a namespace. */
 import type { Caller, Verb } from "../../auth/port.ts";
-import { Problem, ProblemCode } from "../../base/problem.ts";
+import { alreadyExists, Problem, ProblemCode } from "../../base/problem.ts";
 import { loadSteps } from "../../engine/codec.ts";
 import type { WorkflowState } from "../../engine/state.ts";
 import type { ViewOptions } from "../../engine/view.ts";
@@ -210,4 +210,17 @@ export async function findWorkflowByUid(
   if (kind !== "wf" || namespace === undefined || name === undefined) return undefined;
   const stored = await deps.workflows.find(namespace, name);
   return stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes);
+}
+
+/**
+ * For a retry of an archived workflow that is not in the archive: another retry may have brought it back, perhaps with an
+ * answer that its sender never got.
+ * @throws {Problem} AlreadyExists when it has come back and not ended yet
+ */
+export async function requireNotBack(deps: ServiceDeps, caller: Caller, uid: string) {
+  const found = uid === "" ? undefined : await findWorkflowByUid(deps, uid);
+  if (found === undefined || (found.status?.finishedAt ?? null) !== null) return;
+  const { namespace = "", name = "" } = found.metadata;
+  await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
+  throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
 }

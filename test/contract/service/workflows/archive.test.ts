@@ -203,6 +203,26 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     expect((await call("GET", `/archived-workflows/${old}`)).code).toBe(5);
   });
 
+  test("a retry is refused while one that an earlier retry brought back has not ended", async () => {
+    const waiting = { templates: [{ name: "main", suspend: {} }] };
+    const { metadata: { uid } } = await call("POST", "/workflows/default", {
+      workflow: { metadata: { name: "back" }, spec: { entrypoint: "main", ...waiting } },
+    });
+    await call("PUT", "/workflows/default/back/stop", { nodeFieldSelector: "displayName=back" });
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    await call("DELETE", "/workflows/default/back");
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    const retry = () => call("PUT", `/archived-workflows/${uid}/retry`, { namespace: "default" });
+    expect(await retry()).toMatchObject({ metadata: { name: "back", uid } });
+    expect(await retry()).toMatchObject({
+      code: 6,
+      message: "Workflow back is still there: retry it instead of its archived copy",
+    });
+    await call("PUT", "/workflows/default/back/terminate", {});
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    await call("DELETE", `/archived-workflows/${uid}`);
+  });
+
   test("what is deleted in both places at once is gone from both", async () => {
     const uids: string[] = [];
     for (let round = 0; round < 10; round++) {
