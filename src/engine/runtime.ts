@@ -169,12 +169,22 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
     if (++done % STEP_SIZE === 0) yield;
   }
   runtime.queue = ordered;
-  if (isCut) {
+  if (!isCut) noteSettled(ordered);
+  else {
     runtime.cut = ownersOf(ordered).reverse().map((node) => ({ node, rest: "look" }));
     // Something happened in that turn, and progress may not be up to date.
     runtime.seenRevision = -1;
   }
   return runtime;
+}
+
+/** Notes that the turn in which a loop began is over. */
+function noteSettled(nodes: readonly NodeRecord[]): void {
+  for (const node of nodes) {
+    if (node.role !== "loop" || isUntouched(node)) continue;
+    const { group } = node[LIVE];
+    if (group !== undefined) group.hasSettled = true;
+  }
 }
 
 /** The last node and those around it, innermost first. */

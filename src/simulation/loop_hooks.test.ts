@@ -164,3 +164,23 @@ templates:
   passTime(simulation, 10);
   expect(names()).toContain("w.b");
 });
+
+test.each([["[a, b, c]", false], ["[a, b, c]", true], ["[a]", false], ["[a]", true]])(
+  "a hook of the loop %s gets the next free place, before the elements that wait (loaded again: %s)",
+  (items, isForgetful) => {
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    parallelism: 1
+    dag: { tasks: [{ name: a, template: work, withItems: ${items}, hooks: { begun: { template: work, expression: 'tasks.a.status == "Running"' } } }] }
+  - { name: work, container: { image: x } }`;
+    const { phase, nodes = {} } = simulateWorkflow(spec, 20, { isForgetful }).view("w").status ??
+      {};
+    const names = Object.values(nodes).filter(({ type }) => type === "Pod")
+      .toSorted((a, b) => (a.startedAt ?? "").localeCompare(b.startedAt ?? ""))
+      .map(({ name }) => name);
+    expect(phase).toBe("Succeeded");
+    expect(names.slice(0, 2)).toEqual(["w.a(0:a)", "w.a.hooks.begun"]);
+  },
+);

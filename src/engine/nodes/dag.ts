@@ -34,6 +34,7 @@ import {
   succeed,
 } from "./group.ts";
 import { isNext, isShut } from "./gate.ts";
+import { beginLoopHooks, isHookNext } from "./member.ts";
 import { newNode } from "./new_node.ts";
 import { beginIfUntouched } from "./start.ts";
 
@@ -74,7 +75,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
     failNode(turn, node, dag.fault);
     return change(turn, node, { outbound: [] });
   }
-  if (isLeft && (memory.firstFailed === undefined || isNext(turn, node))) return;
+  if (isLeft && (memory.firstFailed === undefined || isNext(turn, node, node))) return;
   const phase = phaseOf(turn, frame, dag);
   if (phase === undefined) return;
   change(turn, node, {
@@ -292,9 +293,11 @@ function elementsOf(group: NodeRecord): NodeRecord[] {
   return membersOf(group).filter(({ role }) => role === "member");
 }
 
-/** Continues the group of a loop: works out its calls, and begins them. */
+/** Continues the group of a loop: works out its calls, begins its hooks, and then the calls. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
   if (openBoundary(turn, group, ({ message }) => message) === undefined) return;
+  beginLoopHooks(turn, group);
+  if (turn.state.runtime.opened.length > 0) return;
   startElements(turn, group);
 }
 
@@ -305,7 +308,7 @@ export function startElements(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
   const { cursor, calls = [] } = memoryOf(group);
-  if (cursor < calls.length || !areMembersDone(group)) return;
+  if (cursor < calls.length || !areMembersDone(group) || isHookNext(turn, group)) return;
   let phase: NodePhase = "Succeeded";
   for (const element of elementsOf(group)) {
     if (isFailedOrError(element)) phase = element.phase;

@@ -102,13 +102,16 @@ function isWorkflowFull(turn: Turn): boolean {
   return parallelism !== undefined && turn.state.runtime.activePods >= parallelism;
 }
 
-/** Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places. */
-export function isNext(turn: Turn, node: NodeRecord): boolean {
+/**
+ * Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places.
+ * @param boundary the node in which it wants a place
+ */
+export function isNext(turn: Turn, node: NodeRecord, boundary: NodeRecord): boolean {
   const { gated, gatedIn, serving } = turn.state.runtime;
   if (serving === node.id || isWorkflowFull(turn)) return false;
   if (gated?.has(node.id) === true) return true;
-  return gatedIn?.get(node.id)?.has(node.id) === true &&
-    memoryOf(node).activeChildren < limitOf(turn, node);
+  return gatedIn?.get(boundary.id)?.has(node.id) === true &&
+    memoryOf(boundary).activeChildren < limitOf(turn, boundary);
 }
 
 /** Serves the first waiter in the order of the tree that now has a place, unless it was tried. False when there is none. */

@@ -15,6 +15,7 @@ import { hookName } from "../scope/names.ts";
 import { LIVE, membersOf, memoryOf } from "../live.ts";
 import { noteBrokenHook, noteFailure, wake } from "../runtime.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
+import { isNext } from "./gate.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
 import {
@@ -103,6 +104,27 @@ function isJustBegun(node: NodeRecord): boolean {
   if (isAnyWoken(node)) return true;
   group.hasSettled = true;
   return false;
+}
+
+/**
+ * Begins the hooks of a loop that goes on. As in the reference they come before its next elements, and before its end: a place
+ * that has become free is theirs first.
+ */
+export function beginLoopHooks(turn: Turn, loop: NodeRecord): void {
+  if (!isWatchedByHooks(turn, loop)) return;
+  const step = stepOf(turn, loop);
+  if (step !== undefined) runHooks(turn, loop, step);
+}
+
+/** Tells whether a hook of a loop has its turn for a free place, so that the loop must not end yet. */
+export function isHookNext(turn: Turn, loop: NodeRecord): boolean {
+  return isWatchedByHooks(turn, loop) && isNext(turn, loop, getBoundary(turn, loop));
+}
+
+/** Tells whether hooks may already have looked at a loop. Its first elements begin before them. */
+function isWatchedByHooks(turn: Turn, loop: NodeRecord): boolean {
+  return memoryOf(loop).hasSettled && frameOf(turn, getBoundary(turn, loop)).hasHooks &&
+    membersOf(loop).some((member) => member.role === "member" && !isUntouched(member));
 }
 
 function isAnyWoken(node: NodeRecord): boolean {
