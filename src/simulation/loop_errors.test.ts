@@ -189,3 +189,54 @@ test("what runs beside it ends first, and a stop fails it", () => {
     message: "Stopped with strategy 'Stop'",
   });
 });
+
+test.each([false, true])(
+  "results that are no list end the dag, and nothing else begins meanwhile (loaded again: %s)",
+  (isForgetful) => {
+    const hook = `hooks: { exit: { template: work } }`;
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: script, withItems: [1, 2] }
+        - { name: b, template: work, depends: a, when: "{{tasks.a.outputs.result}} == 1", ${hook} }
+        - { name: c, template: work, depends: a }
+  - { name: script, script: { image: x, command: [sh], source: x } }
+  - { name: work, container: { image: x } }`;
+    const rules = [{ node: "a\\(", result: "v" }, { node: "onExit", after: 5 }];
+    const { status } = simulateWorkflow(spec, 20, { rules, isForgetful }).view("w");
+    const names = Object.values(status?.nodes ?? {}).map(({ name }) => name);
+    expect(status).toMatchObject({ phase: "Error" });
+    expect(names).toContain("w.b.onExit");
+    expect(names).not.toContain("w.c");
+  },
+);
+
+test.each([false, true])(
+  "results that are no list are no concern of hooks that read other tasks (loaded again: %s)",
+  (isForgetful) => {
+    const hook = (phase: string) =>
+      `{ template: work, expression: 'tasks.b.status == "${phase}"' }`;
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: script, withItems: [1, 2] }
+        - { name: b, template: work, hooks: { good: ${hook("Succeeded")}, bad: ${hook("Failed")} } }
+    outputs: { parameters: [{ name: o, valueFrom: { parameter: "{{tasks.a.outputs.result}}" } }] }
+  - { name: script, script: { image: x, command: [sh], source: x } }
+  - { name: work, container: { image: x } }`;
+    const rules = [{ node: "a\\(", result: "v" }, { node: "b$", after: 5 }];
+    const { status } = simulateWorkflow(spec, 20, { rules, isForgetful }).view("w");
+    const hooks = Object.values(status?.nodes ?? {}).filter(({ name }) => /hooks/.test(name));
+    expect(status?.message).toBe(`error in entry template execution: ${FAULT}`);
+    expect(hooks.map(({ name, phase }) => [name, phase])).toEqual([[
+      "w.b.hooks.good",
+      "Succeeded",
+    ]]);
+  },
+);

@@ -43,11 +43,11 @@ export function evaluateDag(turn: Turn, node: NodeRecord): void {
   if (!isBoundaryAtWork(node)) return;
   const memory = memoryOf(node);
   const frame = frameOf(turn, node);
-  const isNew = memory.dag === undefined;
   const dag = memory.dag ??= planDag(frame, membersOf(node));
   if (failFast(turn, node, undefined)) return;
   noteDone(frame, dag, memory.news ?? []);
-  if (isNew) dag.fault = faultOfTargets(frame, dag);
+  // After a restart the loops that are done are noted when they are looked at again.
+  dag.fault ??= faultOfTargets(frame, dag);
   memory.news = undefined;
   startTasks(turn, node);
 }

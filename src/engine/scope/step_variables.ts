@@ -13,6 +13,7 @@ import { nodeWithOutputs } from "./attempts.ts";
 import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
 import { findStep, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../live.ts";
+import { isFailure } from "../failure.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { resolveTemplate } from "./templates.ts";
@@ -187,13 +188,7 @@ function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
   const members = ["id", "status", "startedAt", "finishedAt", "ip", "hostNodeName"];
   if (producer.isLoop) {
     if (!hasEnded(producer.node)) return members;
-    const { parameters } = loopOutputs(producer);
-    return [
-      ...members,
-      "outputs.result",
-      "outputs.parameters",
-      ...[...parameters.keys()].map((name) => `outputs.parameters.${name}`),
-    ];
+    return [...members, ...loopMembers(producer)];
   }
   const { outputs } = nodeWithOutputs(producer.node);
   members.push("exitCode", "outputs.result");
@@ -205,6 +200,24 @@ function membersOf(turn: Turn, frame: Frame, producer: Producer): string[] {
     }
   }
   return members;
+}
+
+/**
+ * What a loop has left. When its results are no list there is nothing to list: the template ends because of that, and others
+ * who ask for names meanwhile, such as the hooks of tasks beside the loop, go on.
+ */
+function loopMembers(producer: Producer): string[] {
+  try {
+    const names = [...loopOutputs(producer).parameters.keys()];
+    return [
+      "outputs.result",
+      "outputs.parameters",
+      ...names.map((name) => `outputs.parameters.${name}`),
+    ];
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    return [];
+  }
 }
 
 function aggregate(producer: Producer, member: string): Json | undefined {
