@@ -265,3 +265,20 @@ test.each([
   expect(messages[1]).toEqual(messages[0]);
   expect(messages[0]?.join()).toMatch(/w\(0\): child '.*' failed/);
 });
+
+test.each([false, true])(
+  "a loop whose elements have all failed ends by itself, loaded again: %s",
+  (forgets) => {
+    const inner =
+      "steps: [[{ name: c, template: work }], [{ name: d, template: work }]], failFast: true";
+    const status = statusOf(
+      `dag: { tasks: [{ name: a, template: work }, { name: b, template: inner, withItems: [1, 2] }] } }
+  - { name: inner, ${inner}`,
+      [{ node: ".", outcome: "Failed" }],
+      forgets,
+    );
+    expect(status).toMatchObject(ended);
+    const loop = Object.values(status?.nodes ?? {}).find(({ type }) => type === "TaskGroup");
+    expect([loop?.phase, loop?.message]).toEqual(["Failed", undefined]);
+  },
+);

@@ -112,11 +112,16 @@ function endInside(turn: Turn, node: NodeRecord): void {
   }
 }
 
-/** Tells whether an open node inside this one is still to be looked at. */
+/** Tells whether an open node inside this one is still to be looked at, or to hear of a member that has ended. */
 function isSomethingWoken(node: NodeRecord): boolean {
   return membersOf(node).some((member) =>
-    (member[LIVE].isQueued && !hasEnded(member)) || isSomethingWoken(member)
+    (!hasEnded(member) && (member[LIVE].isQueued || isAnyQueued(member))) ||
+    isSomethingWoken(member)
   );
+}
+
+function isAnyQueued(owner: NodeRecord): boolean {
+  return membersOf(owner).some((member) => member[LIVE].isQueued);
 }
 
 /**
