@@ -62,7 +62,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     subject: "Results of a loop over an empty list",
     reference: "Can't be resolved; the workflow stays Running",
     choice: "better",
-    sluice: "An empty list, `[]`",
+    sluice: "An empty list, `[]`; an output of a template that has a default takes that",
     why: "A loop without elements has no results; aggregated parameters already give an empty list",
     shown: "the results of an empty loop are an empty list",
   },
@@ -175,6 +175,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "The hook's own node has the error; the step ends first, then the group, DAG or workflow as in the reference",
     why: "A finished step never changes, and a finished workflow must have no running nodes",
     shown: "src/simulation/broken_hooks.test.ts: that lacks an input fails the steps",
+  },
+  {
+    subject: "Hook or exit handler of a step that finds no free place under `parallelism`",
+    reference: "The step has an error, or the whole workflow ends with `Max parallelism reached`",
+    choice: "better",
+    sluice: "Waits for a place; the hook of a loop in a DAG gets one before elements that wait",
+    why: "A limit is there to make things wait",
+    shown:
+      "src/simulation/loop_hooks.test.ts: gets the next free place, before the elements that wait",
   },
   {
     subject: "Condition of the workflow's exit handler",

@@ -152,3 +152,25 @@ templates:
     }]);
   },
 );
+
+test.each([
+  ["of a loop whose elements were all left out", 'withItems: [1, 2], when: "{{item}} > 5"'],
+  ["of a loop over an empty list", 'withParam: "[]"'],
+])("an output %s is its default, or else an empty list", (_, loop) => {
+  const outputOf = (root: string, fallback: string) => {
+    const from = `parameter: "{{${root}.a.outputs.parameters.o}}"${fallback}`;
+    const step = `{ name: a, template: work, ${loop} }`;
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    outputs: { parameters: [{ name: p, valueFrom: { ${from} } }] }
+    ${root === "steps" ? `steps: [[${step}]]` : `dag: { tasks: [${step}] }`}
+  - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }`;
+    const { nodes } = simulateWorkflow(spec, 5).view("w").status ?? {};
+    return nodes?.["w"]?.outputs?.parameters?.[0]?.value;
+  };
+  for (const root of ["steps", "tasks"]) {
+    expect([outputOf(root, ", default: none"), outputOf(root, "")]).toEqual(["none", "[]"]);
+  }
+});

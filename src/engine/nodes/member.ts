@@ -107,8 +107,8 @@ function isJustBegun(node: NodeRecord): boolean {
 }
 
 /**
- * Begins the hooks of a loop that goes on. As in the reference they come before its next elements, and before its end: a place
- * that has become free is theirs first.
+ * Begins the hooks of a loop that goes on. As in the reference they come before its next elements, and before its end: they get
+ * a place that has become free.
  */
 export function beginLoopHooks(turn: Turn, loop: NodeRecord): void {
   if (!isWatchedByHooks(turn, loop)) return;

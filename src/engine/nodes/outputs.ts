@@ -55,6 +55,9 @@ function outputValue(turn: Turn, parameter: Parameter, references: References): 
         `${named} is an absent optional (skipped/omitted node output with no default)`,
       );
     }
+    const isDefault = fallback !== undefined && tag !== undefined && found === "[]" &&
+      references.isOfEmptyLoop?.(tag) === true;
+    if (isDefault) return fallback;
     if (found === undefined) return fallBack(`Unable to resolve: ${JSON.stringify(tag)}`);
     return replaceTagsIn(reference, references.scope, "error", turn.env);
   } catch (error) {

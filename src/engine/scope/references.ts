@@ -8,7 +8,7 @@ import { nodeWithOutputs } from "./attempts.ts";
 import { joinScopes, type Scope, scopeOf } from "./expressions.ts";
 import { groupIndexOf } from "./frame_steps.ts";
 import { InputScope } from "./fill.ts";
-import { artifactNames, findArtifact, stepScope } from "./step_variables.ts";
+import { artifactNames, findArtifact, isOfEmptyLoop, stepScope } from "./step_variables.ts";
 import { GlobalScope } from "./workflow_variables.ts";
 
 /** Everything that the texts of a step, hook or output may refer to. */
@@ -18,6 +18,8 @@ export interface References {
   findArtifact(reference: string): Artifact | undefined;
   /** Names of the artifacts under a root, for expressions. */
   artifactNames?(root: string): Iterable<string>;
+  /** Tells whether a variable is an empty list only because no element of a loop has made this output. */
+  isOfEmptyLoop?(variable: string): boolean;
 }
 
 /**
@@ -40,6 +42,7 @@ export function stepReferences(
     scope,
     findArtifact: (name) => artifactByName(turn, boundary, frame, name),
     artifactNames: (root) => artifactNames(turn, boundary, frame, root, isVisible),
+    isOfEmptyLoop: (variable) => isOfEmptyLoop(turn, boundary, frame, variable),
   };
 }
 

@@ -220,6 +220,26 @@ function loopMembers(producer: Producer): string[] {
   }
 }
 
+/**
+ * Tells whether a variable is an output that no element of a loop has made. It is an empty list, unless the place that asks for
+ * it has a default.
+ */
+export function isOfEmptyLoop(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  variable: string,
+): boolean {
+  const [, step, output] = /^(?:steps|tasks)\.([^.]+)\.outputs\.(.+)$/s.exec(variable) ?? [];
+  if (step === undefined || output === undefined) return false;
+  const producer = findProducer(turn, boundary, frame, step);
+  if (producer === undefined) return false;
+  if (!producer.isLoop) return emptyLoopOutput(producer) !== undefined;
+  const [, name] = /^parameters\.(.+)$/s.exec(output) ?? [];
+  return name !== undefined && hasEnded(producer.node) &&
+    loopOutputs(producer).parameters.size === 0;
+}
+
 function aggregate(producer: Producer, member: string): Json | undefined {
   const outputs = loopOutputs(producer);
   if (member === "outputs.result") return outputs.result;
