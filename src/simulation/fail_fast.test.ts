@@ -282,3 +282,18 @@ test.each([false, true])(
     expect([loop?.phase, loop?.message]).toEqual(["Failed", undefined]);
   },
 );
+
+test.each([false, true])(
+  "an element of a loop whose exit handler may no longer begin, before another one ends, loaded again: %s",
+  (forgets) => {
+    const exit = `hooks: { exit: { template: work, expression: 'tasks.a.status == "Failed"' } }`;
+    const status = statusOf(
+      `dag: { tasks: [{ name: a, template: work, withItems: [1, 2], ${exit} }] }`,
+      [{ node: "\\(0:", outcome: "Failed" }, { node: "\\(1:", after: 5 }],
+      forgets,
+    );
+    expect(status).toMatchObject(ended);
+    const loop = Object.values(status?.nodes ?? {}).find(({ type }) => type === "TaskGroup");
+    expect(loop).toMatchObject(ended);
+  },
+);

@@ -33,7 +33,7 @@ import {
   startMember,
   succeed,
 } from "./group.ts";
-import { isNext, isShut } from "./gate.ts";
+import { isNext, isShut, wakeIdle } from "./gate.ts";
 import { beginLoopHooks, isHookNext } from "./member.ts";
 import { newNode } from "./new_node.ts";
 import { beginIfUntouched } from "./start.ts";
@@ -308,7 +308,8 @@ export function startElements(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
   const { cursor, calls = [] } = memoryOf(group);
-  if (cursor < calls.length || !areMembersDone(group) || isHookNext(turn, group)) return;
+  if (cursor < calls.length || !areMembersDone(group)) return wakeIdle(turn, node);
+  if (isHookNext(turn, group)) return;
   let phase: NodePhase = "Succeeded";
   for (const element of elementsOf(group)) {
     if (isFailedOrError(element)) phase = element.phase;

@@ -33,8 +33,7 @@ export function isGateOpen(
   if (!isPlaceFree(turn, asker)) return false;
   if (boundary === undefined) return true;
   if (isShut(turn, boundary)) {
-    // This may have been the last thing that it waited for.
-    if (!isAnyAtWork(turn, boundary)) wake(runtime, boundary);
+    wakeIdle(turn, boundary);
     return false;
   }
   const limit = limitOf(turn, boundary);
@@ -59,6 +58,11 @@ export const FAIL_FAST_TEXT = "template has failed or errored children and failF
 export function isShut(turn: Turn, boundary: NodeRecord | undefined): boolean {
   return boundary !== undefined && frameOf(turn, boundary).template.failFast === true &&
     memoryOf(boundary).unsuccessful > 0;
+}
+
+/** Looks again at a boundary inside which nothing more begins and nothing is at work: it waits for nothing more. */
+export function wakeIdle(turn: Turn, boundary: NodeRecord): void {
+  if (isShut(turn, boundary) && !isAnyAtWork(turn, boundary)) wake(turn.state.runtime, boundary);
 }
 
 /** Tells whether pods, Steps or DAG nodes inside a boundary are pending or running; a daemon that runs ends only with it. */
