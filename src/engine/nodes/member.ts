@@ -15,7 +15,7 @@ import { hookName } from "../scope/names.ts";
 import { LIVE, membersOf, memoryOf } from "../live.ts";
 import { noteBrokenHook, noteFailure, wake } from "../runtime.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
-import { isNext } from "./gate.ts";
+import { isNext, isShut } from "./gate.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
 import {
@@ -118,7 +118,8 @@ export function beginLoopHooks(turn: Turn, loop: NodeRecord): void {
 
 /** Tells whether a hook of a loop has its turn for a free place, so that the loop must not end yet. */
 export function isHookNext(turn: Turn, loop: NodeRecord): boolean {
-  return isWatchedByHooks(turn, loop) && isNext(turn, loop, getBoundary(turn, loop));
+  const boundary = getBoundary(turn, loop);
+  return isWatchedByHooks(turn, loop) && !isShut(turn, boundary) && isNext(turn, loop, boundary);
 }
 
 /** Tells whether hooks may already have looked at a loop. Its first elements begin before them. */
