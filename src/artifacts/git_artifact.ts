@@ -4,7 +4,8 @@ import { join } from "node:path";
 import process from "node:process";
 import type { JsonObject } from "../base/json.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
-import { makeGitFolder, runGit } from "./git_process.ts";
+import { makeTempFolder } from "../platform/process/temp_folders.ts";
+import { runGit } from "./git_process.ts";
 import type { ReadSecret } from "./http_artifact.ts";
 
 /** How long a server may be silent. */
@@ -37,7 +38,7 @@ export async function cloneRepository(
 ): Promise<void> {
   const { repo, revision, branch, depth, fetch } = location;
   if (typeof repo !== "string" || repo === "") throw invalid("Git artifact has no repo");
-  const private_ = await makeGitFolder();
+  const private_ = await makeTempFolder("git");
   const end = AbortSignal.any([
     AbortSignal.timeout(MAX_CLONE_MS),
     ...(signal === undefined ? [] : [signal]),

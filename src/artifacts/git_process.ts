@@ -1,41 +1,22 @@
-/** Calls of git, which end when they are told to, and the folders of their secrets, which do not outlive their server for long. */
+/** Calls of git, which end when they are told to, or when their server starts again. */
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { isRunning, machineMark } from "../platform/process/own_machine.ts";
 
 /** Most characters of what git says that are kept. */
 const MAX_SAID = 64 * 1024;
-const FOLDER = /^sluice-git-([a-z0-9]*)-(\d+)-([a-f0-9]+)-\w+$/;
 /** The file with the number of the process group that uses the folder. */
 const GROUP = "group";
-/** Tells this process from an earlier one of the same number: in a container it often is. */
-const START = randomBytes(4).toString("hex");
-
-/** Makes a folder for the secrets of a clone. */
-export async function makeGitFolder(): Promise<string> {
-  return await mkdtemp(join(tmpdir(), `sluice-git-${machineMark()}-${process.pid}-${START}-`));
-}
-
 /**
- * Removes what servers have left that were killed during a clone: the folders with its secrets. A git that still runs is
- * killed before, since it writes where the next attempt does.
+ * Ends a git that a killed server has left, before the folder of its clone is removed: it writes where the next attempt does.
+ * @param folder that of the clone, with its secrets
  */
-export async function removeDeadClones(): Promise<void> {
-  for (const name of await readdir(tmpdir()).catch(() => [])) {
-    const [, machine, pid, start] = FOLDER.exec(name) ?? [];
-    if (machine !== machineMark() || start === START) continue;
-    if (Number(pid) !== process.pid && isRunning(Number(pid))) continue;
-    const folder = join(tmpdir(), name);
-    const group = Number(await readFile(join(folder, GROUP), "utf8").catch(() => ""));
-    // Another process may have its number now.
-    const variables = await readFile(`/proc/${group}/environ`, "utf8").catch(() => "");
-    if (variables.split("\0").includes(`HOME=${folder}`)) killGroup(group);
-    await rm(folder, { recursive: true, force: true }).catch(() => {});
-  }
+export async function endLeftGit(folder: string): Promise<void> {
+  const group = Number(await readFile(join(folder, GROUP), "utf8").catch(() => ""));
+  // Another process may have its number now.
+  const variables = await readFile(`/proc/${group}/environ`, "utf8").catch(() => "");
+  if (variables.split("\0").includes(`HOME=${folder}`)) killGroup(group);
 }
 
 /**

@@ -12,9 +12,10 @@ import type { Workflow } from "../spec/manifest.ts";
 import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
 import {
   expandFolders,
+  type FoundManifest,
   isWorkflowTest,
+  locatedObjectsIn,
   metadataOf,
-  objectsIn,
   readSource,
   unknownFieldText,
   withoutFile,
@@ -41,12 +42,6 @@ const KINDS: Record<string, string> = {
 /** Kinds of the reference that are like ours and stand beside them. */
 const OTHER_KINDS = ["WorkflowTaskSet", "WorkflowTaskResult", "WorkflowArtifactGCTask"];
 
-/** One manifest of one file. */
-interface Piece {
-  file: string;
-  object: JsonObject;
-}
-
 /** Adds the options that every `lint` has. */
 export function addLintOptions(command: Command): Command {
   command.addOption(
@@ -67,13 +62,13 @@ export async function lintFiles(
 ): Promise<number> {
   const faults = new Map<string, string[]>();
   const fault = (file: string, text: string) => faults.set(file, [...faults.get(file) ?? [], text]);
-  const pieces: Piece[] = [];
+  const pieces: FoundManifest[] = [];
   for (const file of await expandFolders(names)) {
     const text = await readSource(file);
     try {
-      for (const object of objectsIn(text, file)) {
+      for (const { object, lineOf } of locatedObjectsIn(text, file)) {
         if (isWorkflowTest(object)) say(`${file}: a workflow test, which "sluice test" reads`);
-        else pieces.push({ file, object });
+        else pieces.push({ file, object, lineOf });
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error;
@@ -164,7 +159,7 @@ function unknownFields(object: JsonObject): UnknownField[] {
 }
 
 function ownVerdicts(
-  pieces: readonly Piece[],
+  pieces: readonly FoundManifest[],
   kinds: readonly string[],
 ): { file: string; text: string }[] {
   const results = lintManifests(pieces.map(({ object }) => ({ kind: "Workflow", ...object })));
@@ -176,16 +171,16 @@ function ownVerdicts(
     const texts = result.kind === undefined
       ? result.errors.map((text) => `in ${label(piece.object)}: ${text}`)
       : lintLines(result);
-    return texts.map((text) => ({ file: piece.file, text: withPlace(text, piece.object) }));
+    return texts.map((text) => ({ file: piece.file, text: withPlace(text, piece.object, piece.lineOf) }));
   });
 }
 
 async function serverVerdicts(
   context: Context,
-  pieces: readonly Piece[],
+  pieces: readonly FoundManifest[],
 ): Promise<{ file: string; text: string }[]> {
   const found: { file: string; text: string }[] = [];
-  for (const { file, object } of pieces) {
+  for (const { file, object, lineOf } of pieces) {
     const namespace = namespaceOf(object, context);
     const resource = resourceOf(object["kind"]);
     const params = { namespace };
@@ -206,7 +201,8 @@ async function serverVerdicts(
       const isVerdict = error instanceof ClientError &&
         [400, 404, 409, 422, 500].includes(error.status);
       if (!isVerdict) throw error;
-      found.push({ file, text: `in ${label(object)}: ${withPlace(error.message, object)}` });
+      const text = `in ${label(object)}: ${withPlace(error.message, object, lineOf)}`;
+      found.push({ file, text });
     }
   }
   return found;

@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../base/json.ts";
-import { finiteOnly, objectsIn, readSource, readValues, withPlace } from "./manifests.ts";
+import {
+  finiteOnly,
+  locatedObjectsIn,
+  objectsIn,
+  readSource,
+  readValues,
+  withPlace,
+} from "./manifests.ts";
 
 test("a number that is too large is refused, and does not become null", () => {
   expect(() => JSON.parse('{"a": [{"n": 1e999}]}', finiteOnly)).toThrow("n is too large");
@@ -20,6 +27,15 @@ test("a refusal of a value's type comes with its place and what belongs there; a
     .toBe(`${refusal} (at spec.templates[1].steps[1]: write a list there)`);
   expect(withPlace(refusal, steps([]))).toBe(refusal);
   expect(withPlace("entrypoint is required", steps({}))).toBe("entrypoint is required");
+});
+
+test("the place of a value of the wrong type has its line, also in a list", () => {
+  const refusal = "json: cannot unmarshal number into Go struct field args of type []string";
+  const text = "# two\n---\na: 1\n---\n- b: 1\n- spec:\n    templates:\n    - container:\n        args: 5\n";
+  const [, , third] = locatedObjectsIn(text, "f");
+  if (third === undefined) throw new Error("there are three objects");
+  expect(withPlace(refusal, third.object, third.lineOf))
+    .toBe(`${refusal} (at spec.templates[0].container.args, line 9: write a list there)`);
 });
 
 describe("readSource()", () => {

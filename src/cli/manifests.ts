@@ -7,7 +7,7 @@ import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { DecodeError, pathText, type UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
-import { parseDocuments, type ParseLimits } from "../spec/parse.ts";
+import { parseDocuments, type ParsedDocument, type ParseLimits } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 
 /** Reads a file, standard input (`-`) or a URL. */
@@ -106,15 +106,33 @@ export async function expandFolders(names: string[]): Promise<string[]> {
   return found;
 }
 
+/** An object of a text, and the line of each of its parts. */
+export interface LocatedObject {
+  object: JsonObject;
+  /** Line, from 1, of the deepest part of a path that exists; undefined in JSON. */
+  lineOf: ParsedDocument["lineOf"];
+}
+
 /** The objects in a text, those of lists as `-o yaml` prints them too. @throws {Error} when it can't be read, or holds something else */
-export function objectsIn(text: string, file: string, limits: ParseLimits = {}): JsonObject[] {
-  let documents: unknown[];
+export function objectsIn(text: string, file: string, limits?: ParseLimits): JsonObject[] {
+  return locatedObjectsIn(text, file, limits).map(({ object }) => object);
+}
+
+/** Like `objectsIn`, with the lines of the objects. */
+export function locatedObjectsIn(
+  text: string,
+  file: string,
+  limits: ParseLimits = {},
+): LocatedObject[] {
+  let documents: ParsedDocument[];
   try {
-    documents = parseDocuments(text, limits).flatMap(({ value }) => value);
+    documents = parseDocuments(text, limits).flatMap(inList);
   } catch (error) {
     throw new Error(`${file}: ${errorText(error)}`);
   }
-  const objects = documents.filter(isJsonObject);
+  const objects = documents.flatMap(({ value: object, lineOf }) =>
+    isJsonObject(object) ? [{ object, lineOf }] : []
+  );
   if (objects.length === 0 || objects.length < documents.length) {
     throw new Error(
       `${file === "-" ? "standard input" : file} holds ${
@@ -123,6 +141,16 @@ export function objectsIn(text: string, file: string, limits: ParseLimits = {}):
     );
   }
   return objects;
+}
+
+/** The elements of a document that is a list, else the document. */
+function inList(document: ParsedDocument): ParsedDocument[] {
+  const { value, lineOf } = document;
+  if (!Array.isArray(value)) return [document];
+  return value.map((element: unknown, index) => ({
+    value: element,
+    lineOf: (path) => lineOf([index, ...path]),
+  }));
 }
 
 /** Tells whether an object is the content of a file for `sluice test`, which often lies beside manifests. */
@@ -144,9 +172,8 @@ export async function readManifests(files: string[], isStrict: boolean): Promise
 }
 
 /** An object and its file. */
-export interface FoundManifest {
+export interface FoundManifest extends LocatedObject {
   file: string;
-  object: JsonObject;
 }
 
 /** Like `readManifests`, with the file of each object. @param kind of objects that name none */
@@ -159,10 +186,9 @@ export async function readManifestFiles(
   const found: FoundManifest[] = [];
   for (const file of files) {
     const text = await readSource(file);
-    const objects = objectsIn(text, file);
-    for (const object of objects) {
+    for (const { object, lineOf } of locatedObjectsIn(text, file)) {
       if (isStrict) refuseUnknown({ ...defined({ kind }), ...object }, file);
-      found.push({ file, object });
+      found.push({ file, object, lineOf });
     }
   }
   return found;
@@ -203,7 +229,11 @@ const TYPES: readonly [begins: string, words: string][] = [
 ];
 
 /** A refusal with the place of the wrong value, which a server's words about its type don't tell. */
-export function withPlace(message: string, object: JsonObject): string {
+export function withPlace(
+  message: string,
+  object: JsonObject,
+  lineOf?: LocatedObject["lineOf"],
+): string {
   const type = MISFIT.exec(message)?.[1];
   if (type === undefined) return message;
   try {
@@ -211,7 +241,8 @@ export function withPlace(message: string, object: JsonObject): string {
   } catch (error) {
     if (!(error instanceof DecodeError) || !MISFIT.test(error.message)) return message;
     const wanted = TYPES.find(([begins]) => type.startsWith(begins))?.[1];
-    const place = `at ${pathText(error.path)}`;
+    const line = lineOf?.(error.path);
+    const place = `at ${pathText(error.path)}${line === undefined ? "" : `, line ${line}`}`;
     return `${message} (${wanted === undefined ? place : `${place}: write ${wanted} there`})`;
   }
   return message;

@@ -11,7 +11,6 @@ import {
   isWorkflowTest,
   metadataOf,
   readManifestFiles,
-  readManifests,
   withPlace,
 } from "./manifests.ts";
 import { asManifest, outputOption, type OutputOptions, print, printObject } from "./output.ts";
@@ -67,8 +66,8 @@ async function store(
   files: string[],
   options: StoreOptions,
 ): Promise<void> {
-  const objects = await readManifests(files, options.strict);
-  for (const { kind } of objects) {
+  const found = await readManifestFiles(files, options.strict);
+  for (const { object: { kind } } of found) {
     if (kind !== undefined && kind !== resource.kind) {
       throw new UsageError(
         `Expected a ${resource.kind}, ${
@@ -77,7 +76,7 @@ async function store(
       );
     }
   }
-  for (const written of objects) {
+  for (const { object: written, lineOf } of found) {
     const object = await overridden(resource, written, options);
     try {
       const made = verb === "create"
@@ -86,7 +85,7 @@ async function store(
       printResource(resource, made, options.output, context.now());
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
-      const message = withPlace(error.message, { kind: resource.kind, ...object });
+      const message = withPlace(error.message, { kind: resource.kind, ...object }, lineOf);
       throw new ClientError(`failed to ${verb} ${resource.words}: ${message}`, error.status);
     }
   }
@@ -283,7 +282,7 @@ async function applyAll(
   if (found.length === 0) {
     throw new UsageError(`${files.join(", ")}: only workflow tests, which "sluice test" reads`);
   }
-  for (const [at, { file, object }] of found.entries()) {
+  for (const [at, { file, object, lineOf }] of found.entries()) {
     try {
       await apply(context, object, options);
     } catch (error) {
@@ -294,7 +293,7 @@ async function applyAll(
       const left = found.length - at - 1;
       const rest = found.length === 1 ? "" : `; applied before it: ${at}, not tried: ${left}`;
       const message = `${what.filter((one) => one !== "").join(": ")}: ${
-        withPlace(error.message, object)
+        withPlace(error.message, object, lineOf)
       }${rest}`;
       throw error instanceof ClientError
         ? new ClientError(message, error.status)

@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import process from "node:process";
 import { createArtifactStore } from "../artifacts/artifact_store.ts";
-import { removeDeadClones } from "../artifacts/git_process.ts";
+import { endLeftGit } from "../artifacts/git_process.ts";
 import type { ArtifactStore } from "../artifacts/port.ts";
 import { type OpenedExecutor, openExecutor } from "../executors/open_executor.ts";
 import { evaluateHttpCondition, evaluateTransformation } from "../expr/templates/contexts.ts";
 import { CONFIG_TABLE } from "../platform/config.ts";
+import { removeDeadFolders } from "../platform/process/temp_folders.ts";
 import { createStoredConfig } from "../service/manifests/stored_config.ts";
 import type { WorkflowSource } from "../service/workflows/source.ts";
 import { createUnwantedPods } from "../service/workflows/unwanted_pods.ts";
@@ -21,7 +22,7 @@ export async function openTasks(
   workflows: WorkflowSource,
 ): Promise<OpenedExecutor & { artifacts: ArtifactStore }> {
   const source = createStoredConfig(store);
-  await removeDeadClones();
+  await removeDeadFolders({ git: endLeftGit });
   const artifacts = createArtifactStore({
     repository: settings.repository,
     keys: config.artifactKeys,

@@ -1,9 +1,9 @@
 /** What an ended pod leaves: outputs from its status or the store, and its logs as artifacts. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
+import { makeTempFolder } from "../../platform/process/temp_folders.ts";
 import type { Artifact, Outputs } from "../../spec/manifest.ts";
 import { saveLog, writeLines } from "../archived_log.ts";
 import { needsWrapper } from "./needs_wrapper.ts";
@@ -56,7 +56,7 @@ export async function archivePodLogs(
   artifacts: ArtifactStore,
   linesOf: (container: string) => AsyncIterable<LogLine>,
 ): Promise<Artifact[]> {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-logs-"));
+  const folder = await makeTempFolder("logs");
   const saved: Artifact[] = [];
   try {
     for (const name of mainNames(task)) {

@@ -4,8 +4,7 @@
  * can't prove its task is refused before anything is looked up or read, whatever the path says. Mounted below
  * `/api/v1/tasks/`.
  */
-import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -18,6 +17,7 @@ import { Problem } from "../../base/problem.ts";
 import { unpackTar } from "../../artifacts/unpack.ts";
 import type { KubeClient } from "../../kubernetes/kube_client.ts";
 import { trustedPlace } from "../../platform/files/place.ts";
+import { makeTempFolder } from "../../platform/process/temp_folders.ts";
 import { webStream } from "../../platform/web_stream.ts";
 import type { Logger } from "../../platform/log.ts";
 import { isPassing } from "../passing_trouble.ts";
@@ -194,7 +194,7 @@ async function sendInput(
 ): Promise<Response> {
   const artifact = facts.inputs[index];
   if (artifact === undefined) return plain(404, "no such artifact");
-  const folder = await mkdtemp(join(tmpdir(), "sluice-input-"));
+  const folder = await makeTempFolder("input");
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     // Here the file has a name of ours. The manifest's name is for the pod.
@@ -216,7 +216,7 @@ async function sendInput(
 }
 
 async function inTempFolder<Result>(act: (folder: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-output-"));
+  const folder = await makeTempFolder("output");
   try {
     return await act(folder);
   } finally {

@@ -1,12 +1,12 @@
 /** The manifest of a resource template. */
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
+import { makeTempFolder } from "../../platform/process/temp_folders.ts";
 import type { ResourceTemplate } from "../../spec/manifest.ts";
 import { YAML_OPTIONS } from "../../spec/yaml_options.ts";
 import { artifactScope } from "../artifact_scope.ts";
@@ -29,7 +29,7 @@ export async function manifestText(
   if (artifacts === undefined) {
     throw new Error("manifestFrom needs a server with an artifact repository");
   }
-  const folder = await mkdtemp(join(tmpdir(), "sluice-manifest-"));
+  const folder = await makeTempFolder("manifest");
   try {
     const file = join(folder, "manifest");
     const isThere = await artifacts.fetch(artifact, file, artifactScope(task), signal);

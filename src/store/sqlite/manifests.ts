@@ -23,6 +23,9 @@ import type { Wakeups } from "../wakeups.ts";
 /** Manifests that a list reads at once: each may be long. */
 const PORTION = 50;
 
+/** Most kinds of namespaces whose last change is remembered. */
+const MAX_CHANGED = 1_000;
+
 const PLACE = "kind = ? AND namespace = ? AND name = ?";
 
 /** The methods are properties, so that a wrapper can replace some of them. */
@@ -30,8 +33,10 @@ export class SqliteManifests implements ManifestStore {
   readonly #database: SqliteDatabase;
   readonly #wakeups: Wakeups;
   readonly #bounds: FeedBounds;
-  /** Version of the last change by kind and namespace, of those that this process has made: nobody else writes. */
+  /** Version of the last change by kind and namespace, of those that this process has made: nobody else writes. Bounded. */
   readonly #changedAt = new Map<string, number>();
+  /** Of the last change that was forgotten: what is not among the others may have changed up to then. */
+  #forgottenAt = 0;
 
   constructor(database: SqliteDatabase, wakeups: Wakeups, bounds: FeedBounds) {
     this.#database = database;
@@ -52,7 +57,16 @@ export class SqliteManifests implements ManifestStore {
     kind,
     namespace,
     since,
-  ) => (this.#changedAt.get(manifestId(kind, namespace, "")) ?? 0) > Number(since);
+  ) => (this.#changedAt.get(manifestId(kind, namespace, "")) ?? this.#forgottenAt) > Number(since);
+
+  #changed(kind: ManifestKind, namespace: string, version: number): void {
+    if (this.#changedAt.size >= MAX_CHANGED) {
+      // Whoever asks about one of these reads it once more than needed.
+      this.#forgottenAt = version;
+      this.#changedAt.clear();
+    }
+    this.#changedAt.set(manifestId(kind, namespace, ""), version);
+  }
 
   readonly list: ManifestStore["list"] = async (kind, query) => {
     const after = parseManifestContinue(query.continue)?.split("\0") ?? ["", ""];
@@ -95,7 +109,7 @@ export class SqliteManifests implements ManifestStore {
       const sql = "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?)";
       this.#database.run(sql, kind, namespace, name, version, text, JSON.stringify(labels));
       const type = before === undefined ? "ADDED" : "MODIFIED";
-      this.#changedAt.set(manifestId(kind, namespace, ""), version);
+      this.#changed(kind, namespace, version);
       this.#announce(type, manifestId(kind, namespace, name), version, [{ key: "m", text }]);
       return { version: String(version) };
     });
@@ -109,7 +123,7 @@ export class SqliteManifests implements ManifestStore {
       if (before === undefined || before.version !== (expect ?? before.version)) return undefined;
       this.#database.run(`DELETE FROM manifest WHERE ${PLACE}`, kind, namespace, name);
       const version = this.#database.next("version");
-      this.#changedAt.set(manifestId(kind, namespace, ""), version);
+      this.#changed(kind, namespace, version);
       this.#announce("DELETED", manifestId(kind, namespace, name), version, []);
       return before;
     });

@@ -10,8 +10,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createArtifactStore } from "../../../src/artifacts/artifact_store.ts";
-import { removeDeadClones } from "../../../src/artifacts/git_process.ts";
+import { endLeftGit } from "../../../src/artifacts/git_process.ts";
 import { isRunning, machineMark } from "../../../src/platform/process/own_machine.ts";
+import { makeTempFolder } from "../../../src/platform/process/temp_folders.ts";
 
 let dir = "";
 let server: Server;
@@ -69,34 +70,20 @@ test("a clone ends at once when it is told to, with git and its key", async () =
   expect(await cloneFolders()).toEqual([]);
 });
 
-test("what a killed server has left of a clone is removed at the next start, with a git that still runs", async () => {
-  const gone = spawn("true");
-  await once(gone, "exit");
-  const make = async (pid: number, start: string) => {
-    const folder = join(tmpdir(), `sluice-git-${machineMark()}-${pid}-${start}-abcdef`);
-    await mkdir(folder);
-    await writeFile(join(folder, "key"), "private");
-    return folder;
-  };
-  const dead = await make(gone.pid ?? 0, "00000001");
-  const earlier = await make(process.pid, "00000002");
-  const living = await make(process.ppid, "00000003");
+test("a git that a killed server has left is ended, and nobody else who has its number now", async () => {
+  const folder = await makeTempFolder("git");
   try {
-    const git = spawn("sleep", ["100"], { env: { ...process.env, HOME: dead }, detached: true });
+    const git = spawn("sleep", ["100"], { env: { ...process.env, HOME: folder }, detached: true });
     const stranger = spawn("sleep", ["100"], { detached: true });
-    await writeFile(join(dead, "group"), String(git.pid));
-    await writeFile(join(earlier, "group"), String(stranger.pid));
     const ended = once(git, "exit");
-    await removeDeadClones();
+    await writeFile(join(folder, "group"), String(git.pid));
+    await endLeftGit(folder);
     await ended;
+    await writeFile(join(folder, "group"), String(stranger.pid));
+    await endLeftGit(folder);
     expect(isRunning(stranger.pid ?? 0)).toBe(true);
     stranger.kill("SIGKILL");
-    expect([dead, earlier, living].map((folder) => existsSync(folder))).toEqual([
-      false,
-      false,
-      true,
-    ]);
   } finally {
-    await rm(living, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 });
