@@ -26,10 +26,15 @@ import { Repositories, type RepositoriesOptions } from "./repositories.ts";
 export interface ArtifactStoreOptions extends RepositoriesOptions {
   /** Git repositories on the server's own disk may be cloned: only where tasks are local processes anyway. */
   allowLocalGit?: boolean;
+  /** Whether the repository is of this replica alone, while others share its workflows. @default {false} */
+  isOfReplica?: boolean;
   /** Most bytes of one artifact, unpacked. @default {10 GiB} */
   maxBytes?: number;
 }
 
+const ELSEWHERE =
+  "; each replica keeps artifacts in a folder of its own and does not see those of the others: give all of them one " +
+  "repository with --artifacts";
 /** Most entries of a folder that are shown. */
 const MAX_ENTRIES = 10_000;
 /** Most characters of the keys of one list. */
@@ -279,6 +284,11 @@ class LocatedArtifacts implements ArtifactStore {
       }
       return keys;
     });
+  }
+
+  absence(artifact: Artifact, { repositoryRef }: ArtifactScope): string {
+    const isInOwn = repositoryRef === undefined && locationOf(artifact)?.type === "repository";
+    return isInOwn && this.#options.isOfReplica === true ? ELSEWHERE : "";
   }
 
   async entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]> {

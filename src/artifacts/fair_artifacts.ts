@@ -28,6 +28,7 @@ export function shareFairly(store: ArtifactStore): ArtifactStore {
       transfers.run(scope.namespace, () => store.entries(artifact, scope)),
     remove: (artifact, scope) =>
       transfers.run(scope.namespace, () => store.remove(artifact, scope)),
+    absence: (artifact, scope) => store.absence(artifact, scope),
     open: (artifact, scope) => store.open(artifact, scope),
     write: (artifact, body, scope) => store.write(artifact, body, scope),
   };

@@ -76,6 +76,11 @@ export interface ArtifactStore {
    * no folder, or its location has no folders.
    */
   entries(artifact: Artifact, scope: ArtifactScope): Promise<string[]>;
+  /**
+   * Why an artifact that was stored may be missing here, to be put behind the words that it is missing; "" when there is no
+   * other reason than that somebody removed it.
+   */
+  absence(artifact: Artifact, scope: ArtifactScope): string;
   /** Removes what is stored, a folder with all that is in it. It may be missing. */
   remove(artifact: Artifact, scope: ArtifactScope): Promise<void>;
 }

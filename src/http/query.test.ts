@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { LIST_OPTIONS, readQuery } from "./query.ts";
+import { describe, expect, test } from "vitest";
+import { LIST_OPTIONS, type QuerySchema, readQuery } from "./query.ts";
 import { cleanPath, rawTarget } from "./request_path.ts";
 
 const schema = { ...LIST_OPTIONS, fields: "string", key: "strings" } as const;
@@ -67,15 +67,37 @@ test.each([
   expect(() => readQuery(text, schema)).toThrow(expect.objectContaining({ status: 400, message }));
 });
 
-test("readQuery() tells of a name that lacks its object or has another case, once, and of no other", () => {
-  const told: string[] = [];
-  const text =
-    "limit=1&limit=2&ListOptions.limit=3&preconditions.uid=x&other=1&\u212aey=1&listOptions.limit=5";
-  const known = { ...LIST_OPTIONS, key: "string" } as const;
-  expect(readQuery(text, known, (one) => void told.push(one))).toEqual({ "listOptions.limit": 5 });
-  expect(told).toEqual([
-    "the query parameter ListOptions.limit is not known here and was ignored; use listOptions.limit",
-  ]);
+describe("readQuery() tells of ignored parameters", () => {
+  const told = (text: string, known: QuerySchema) => {
+    const warnings: string[] = [];
+    readQuery(text, known, (one) => void warnings.push(one));
+    return warnings.map((one) => one.replace(" is not known here and was ignored", ""));
+  };
+  const known = { state: "string", discriminator: "string", limit: "int64" } as const;
+
+  test("that lack their object, have one, or have another case or a letter more: once each", () => {
+    const text = "limit=1&limit=2&ListOptions.limit=3&\u212aey=1&listOptions.limit=5";
+    const schema = { ...LIST_OPTIONS, key: "string" } as const;
+    expect(readQuery(text, schema)).toEqual({ "listOptions.limit": 5 });
+    expect(told(text, schema)).toEqual(["the query parameter limit; use listOptions.limit"]);
+    expect(told("listOptions.limit=5&discriminater=x&STATE=dead", known)).toEqual([
+      "the query parameter listOptions.limit; use limit",
+      "the query parameter discriminater; use discriminator",
+      "the query parameter STATE; use state",
+    ]);
+  });
+
+  test("that are like none: of the first one, with those that exist; of what is no name: nothing", () => {
+    expect(told("phase=x&other=1&_=123&a%22b=1", known)).toEqual([
+      "the query parameter phase; this path takes state, discriminator, limit",
+    ]);
+  });
+
+  test("of ten at most: others may be sent by the thousand", () => {
+    const text = Array.from({ length: 10 }, (_, index) => `odd${index}=1`).join("&");
+    expect(told(`${text}&STATE=dead`, known)).toHaveLength(1);
+    expect(told(`STATE=dead&${text}`, known)).toHaveLength(2);
+  });
 });
 
 test.each([

@@ -1,7 +1,8 @@
 /**
  * Query parameters. Routes declare them by name and type; they are read as the reference's gateway reads them. Unknown names
- * are ignored, but whoever writes part of a known one is told; of a repeated single value, the first counts.
+ * are ignored, but the caller is told; of a repeated single value, the first counts.
  */
+import { nearestName } from "../base/nearest_name.ts";
 import { invalid } from "../base/problem.ts";
 import { parseGoBool } from "../expr/values/go_bool.ts";
 import { goQuote } from "../expr/values/go_quote.ts";
@@ -65,7 +66,8 @@ const MESSAGE_TYPES: Record<string, string> = {
 
 /**
  * Reads the query part of a URL (without the question mark).
- * @param warn hears of ignored parameters that were probably meant to be others, in a sentence for the caller
+ * @param warn hears of ignored parameters, in sentences for the caller: of each that was probably meant to be another one, and
+ * of the first of the rest
  * @throws {Problem} InvalidArgument for a broken escape or a value of the wrong type
  */
 export function readQuery<Q extends QuerySchema>(
@@ -76,7 +78,8 @@ export function readQuery<Q extends QuerySchema>(
   const values: Record<string, unknown> = {};
   if (text === "" || !hasNames(schema)) return values as QueryValues<Q>;
   /** What was not taken, by the parameters that were meant. */
-  let ignored: Map<string, string> | undefined;
+  let ignored: Map<string | undefined, string> | undefined;
+  let looked = 0;
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     if (pair.includes(";")) throw invalid("invalid semicolon separator in query");
@@ -86,8 +89,11 @@ export function readQuery<Q extends QuerySchema>(
     const type = Object.hasOwn(schema, name) ? schema[name] : undefined;
     if (type === undefined) {
       refuseNested(name, schema);
-      const meant = warn && meantBy(name, schema);
-      if (meant !== undefined) (ignored ??= new Map()).set(meant, name);
+      if (warn !== undefined && NAME.test(name) && looked++ < MAX_LOOKED) {
+        const meant = meantBy(name, schema);
+        ignored ??= new Map();
+        if (!ignored.has(meant)) ignored.set(meant, name);
+      }
       continue;
     }
     if (type === "strings") {
@@ -97,7 +103,10 @@ export function readQuery<Q extends QuerySchema>(
     }
   }
   ignored?.forEach((name, meant) => {
-    warn?.(`the query parameter ${name} is not known here and was ignored; use ${meant}`);
+    const advice = meant === undefined
+      ? `this path takes ${Object.keys(schema).filter((one) => schema[one] !== "message").join(", ")}`
+      : `use ${meant}`;
+    warn?.(`the query parameter ${name} is not known here and was ignored; ${advice}`);
   });
   return values as QueryValues<Q>;
 }
@@ -119,14 +128,24 @@ function refuseNested(name: string, schema: QuerySchema): void {
   }
 }
 
-/** The parameter that has this name but for its case or the object that it belongs to; undefined if there is none. */
+/** What a header may show of an unknown parameter: a name that begins with a letter. Others are no mistakes of typing. */
+const NAME = /^[A-Za-z][\w.]{0,63}$/;
+
+/** Of more unknown parameters nobody is told: each is compared with all known ones. */
+const MAX_LOOKED = 10;
+
+/**
+ * The parameter that has this name but for its case or the object that it belongs to, else the one with a similar name;
+ * undefined if there is none.
+ */
 function meantBy(name: string, schema: QuerySchema): string | undefined {
-  if (!/^[\w.]+$/.test(name)) return undefined;
   const wanted = name.toLowerCase();
-  return Object.keys(schema).find((known) => {
-    const lower = known.toLowerCase();
-    return lower === wanted || lower.endsWith(`.${wanted}`);
+  const known = Object.keys(schema).filter((one) => schema[one] !== "message");
+  const same = known.find((one) => {
+    const lower = one.toLowerCase();
+    return lower === wanted || lower.endsWith(`.${wanted}`) || wanted.endsWith(`.${lower}`);
   });
+  return same ?? nearestName(name, known);
 }
 
 function readValue(name: string, type: QueryType, value: string): unknown {

@@ -84,7 +84,7 @@ export interface ServiceSettings {
 export type LogSource = Pick<Executor, "logs">;
 
 /** Where the bytes of artifacts are read and written. */
-export type ArtifactSource = Pick<ArtifactStore, "open" | "entries" | "write">;
+export type ArtifactSource = Pick<ArtifactStore, "open" | "entries" | "write" | "absence">;
 
 /** What the use cases do not see of the server that they run in. */
 export interface Surroundings {

@@ -29,6 +29,7 @@ export async function openTasks(
     config: source,
     allowLocalGit: config.executor === "process",
     maxBytes: config.maxArtifactBytes,
+    isOfReplica: config.store.startsWith("redis") && config.artifacts === "",
   });
   const { namespace, instance, helperImage, callbackUrl, workflowServiceAccount } = config;
   const opened = await openExecutor({

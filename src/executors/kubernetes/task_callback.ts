@@ -201,7 +201,8 @@ async function sendInput(
     const place = join(folder, "content");
     if (!await artifacts.fetch(artifact, place, scope, signal)) {
       await remove();
-      return plain(404, "no such artifact");
+      const why = artifacts.absence(artifact, scope);
+      return plain(404, `it does not exist in its repository${why}`);
     }
     const target = artifact.path ?? artifact.name;
     const tar = packTar(trustedPlace(place), target, new Budget(maxArtifactBytes));

@@ -285,7 +285,7 @@ echo "$SLUICE_INPUTS" | while IFS="$tab" read -r index folder optional name; do
     --header "X-Sluice-Task: $SLUICE_TASK" "http://$SLUICE_HOST:$SLUICE_PORT$path" 2>$D/wget.log; do
     status=$($B sed -n 's,^.*HTTP/1\\.[01] \\([0-9]*\\).*$,\\1,p' $D/wget.log | $B tail -n 1)
     case $status in
-      404) [ "$optional" = true ] && continue 2; fail 'it does not exist in its repository' ;;
+      404) [ "$optional" = true ] && continue 2; fail "$(reason || true)" ;;
       408 | 429) ;;
       4*) fail "$(reason || true)" ;;
     esac

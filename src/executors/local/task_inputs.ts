@@ -68,9 +68,11 @@ async function fetchInput(
   if (artifacts === undefined) throw noArtifactStore(input.name);
   const fetched = folder.fetched(input.name);
   await mkdir(dirname(fetched), { recursive: true });
-  const found = await artifacts.fetch(input, fetched, artifactScope(task), signal);
+  const scope = artifactScope(task);
+  const found = await artifacts.fetch(input, fetched, scope, signal);
   if (!found && input.optional !== true) {
-    throw new Error(`Input artifact "${input.name}" does not exist in its repository`);
+    const why = artifacts.absence(input, scope);
+    throw new Error(`Input artifact "${input.name}" does not exist in its repository${why}`);
   }
   if (found && place !== undefined) await moveInside(fetched, place);
   await mkdir(dirname(mark), { recursive: true });

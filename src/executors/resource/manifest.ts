@@ -32,8 +32,12 @@ export async function manifestText(
   const folder = await makeTempFolder("manifest");
   try {
     const file = join(folder, "manifest");
-    const isThere = await artifacts.fetch(artifact, file, artifactScope(task), signal);
-    if (!isThere) throw new Error(`artifact ${name} of manifestFrom does not exist`);
+    const scope = artifactScope(task);
+    const isThere = await artifacts.fetch(artifact, file, scope, signal);
+    if (!isThere) {
+      const why = artifacts.absence(artifact, scope);
+      throw new Error(`artifact ${name} of manifestFrom does not exist${why}`);
+    }
     if ((await stat(file)).size > MAX_MANIFEST_BYTES) {
       throw new Error(
         `artifact ${name} of manifestFrom is larger than ${MAX_MANIFEST_BYTES} bytes`,

@@ -50,6 +50,20 @@ export function manifestRoutes<K extends CheckedKind, B>(kind: KindRoutes<K, B>)
   ];
 }
 
+/** Warns whoever gives an object that calls itself something else: as in the reference it is taken for one of the route's kind. */
+function ofKind<T extends object>(
+  kind: string,
+  object: T | undefined,
+  warn: (text: string) => void,
+): T | undefined {
+  const { kind: named = "" } = (object ?? {}) as { kind?: string };
+  if (named !== "" && named !== kind) {
+    const shown = /^\w{1,64}$/.test(named) ? `a ${named}` : "something else";
+    warn(`the object says that it is ${shown}; this path takes it as a ${kind}`);
+  }
+  return object;
+}
+
 function createRoute<K extends CheckedKind, B>(
   { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
@@ -63,7 +77,7 @@ function createRoute<K extends CheckedKind, B>(
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const namespace = param(call, "namespace");
-      const object = objectOf(call.body);
+      const object = ofKind(kind, objectOf(call.body), call.warn);
       return wire(await createChecked(call.service, call.caller, kind, namespace, object));
     },
   });
@@ -82,7 +96,7 @@ function updateRoute<K extends CheckedKind, B>(
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const [namespace, name] = [param(call, "namespace"), param(call, "name")];
-      const object = objectOf(call.body);
+      const object = ofKind(kind, objectOf(call.body), call.warn);
       return wire(await updateChecked(call.service, call.caller, kind, namespace, name, object));
     },
   });
@@ -101,7 +115,7 @@ function lintRoute<K extends CheckedKind, B>(
     answer: { type: "object", schema: kindSchema(kind) },
     run: async (call) => {
       const namespace = param(call, "namespace");
-      const object = objectOf(call.body);
+      const object = ofKind(kind, objectOf(call.body), call.warn);
       return wire(await lintManifest(call.service, call.caller, kind, namespace, object));
     },
   });

@@ -167,7 +167,7 @@ async function open(
     throw notFound(
       isFolder
         ? `artifact "${ref.artifact}" is a folder: its files are below /artifact-files/`
-        : `artifact "${ref.artifact}" is no longer stored`,
+        : `artifact "${ref.artifact}" is no longer stored${source.absence(artifact, scope)}`,
     );
   }
   return content;

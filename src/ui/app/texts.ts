@@ -549,7 +549,10 @@ export const TEXTS = {
     line: (line: number) => `Line ${line}:`,
     unknown: (name: string, near: string | undefined) =>
       `“${name}” is not known here.` + (near === undefined ? "" : ` Do you mean “${near}”?`),
-    choice: (choices: string) => `One of these is expected here: ${choices}.`,
+    choice: (choices: readonly unknown[]) =>
+      choices.length === 1
+        ? `Only ${choices[0]} can be here.`
+        : `One of these is expected here: ${choices.join(", ")}.`,
     empty: "There is no manifest yet.",
     type: (wanted: string) =>
       wanted === "list"

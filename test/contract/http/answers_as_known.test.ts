@@ -349,3 +349,21 @@ test("nobody assigns an object to an instance", async () => {
     expect((await ask("POST", path, body)).metadata.labels).toEqual({ team: "a" });
   }
 });
+
+test("an object that calls itself another kind is taken for one of the path's kind, with a warning", async () => {
+  let made = 0;
+  const post = async (verb: string, kind?: string) => {
+    const template = { kind, metadata: { name: `t-${made++}` }, spec: SPEC };
+    const url = `http://app/api/v1/workflow-templates/n${verb}`;
+    const body = JSON.stringify({ template });
+    const response = await instance.fetch(new Request(url, { method: "POST", body }));
+    expect(response.status).toBe(200);
+    return response.headers.get("warning");
+  };
+  const words = "the object says that it is a Workflow; this path takes it as a WorkflowTemplate";
+  expect(await post("", "Workflow")).toBe(`299 - "${words}"`);
+  expect(await post("/lint", "Workflow")).toContain(words);
+  expect(await post("", 'a"\r\nb: c')).toContain("says that it is something else");
+  expect(await post("", "WorkflowTemplate")).toBe(null);
+  expect(await post("/lint")).toBe(null);
+});

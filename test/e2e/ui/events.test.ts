@@ -179,6 +179,7 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     await ui.button("Replay all that match …").click();
     await ui.button("Replay").click();
     await shows("No event matches the filters");
+    expect(await ui.button("Replay all that match …").count()).toBe(0);
     const { items } = await ui.call<{ items: { bindings: object[] }[] }>(
       "GET",
       "event-deliveries/default?discriminator=job&binding=jobs&state=done",

@@ -29,6 +29,12 @@ describe("what the schema does not allow", () => {
     ]);
   });
 
+  test("is a manifest of another kind than the form's", () => {
+    expect(told(`kind: WorkflowTemplate\n${TEXT.replace("contaner", "container")}`))
+      .toEqual([["WorkflowTemplate", "Only Workflow can be here."]]);
+    expect(told("kind: Workflow\nmetadata: {}\n")).toEqual([]);
+  });
+
   test("is nothing in a valid manifest, also as JSON, and with tags instead of values", () => {
     expect(told(TEXT.replace("contaner", "container"))).toEqual([]);
     expect(told(JSON.stringify({ metadata: {}, spec: { templates: [{ name: "a" }] } }))).toEqual(

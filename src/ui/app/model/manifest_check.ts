@@ -96,8 +96,9 @@ function checkScalar(
 ): void {
   // A member without a value is as good as absent, and a tag may become anything.
   if (value === null || (typeof value === "string" && value.includes("{{"))) return;
-  if (schema.enum !== undefined && !schema.enum.includes(value)) {
-    found.push({ ...rangeOf(node), message: TEXTS.code.choice(schema.enum.join(", ")) });
+  const choices = schema.const === undefined ? schema.enum : [schema.const];
+  if (choices !== undefined && !choices.includes(value)) {
+    found.push({ ...rangeOf(node), message: TEXTS.code.choice(choices) });
     return;
   }
   const isComposed = schema.properties !== undefined || schema.type === "array" ||

@@ -37,13 +37,16 @@ export function EventsPage({ query }: PageProps): JSX.Element {
   if (value !== undefined) before.current = value;
   const page = value ?? (trouble === undefined ? before.current : undefined);
   const isDead = filters.state === "dead";
+  // Of an older page, and of one where some may follow, it is not known that there are none.
+  const hasSome = page !== undefined &&
+    (page.items.length > 0 || page.next !== undefined || filters.from !== "");
   const mayReplayAll = mayReplay(useRights(filters.namespace));
   return (
     <div class="page">
       <h1>{TEXTS.pages.events}</h1>
       <EventTabs open={isDead ? "dead" : "all"} namespace={filters.namespace} />
       <Filters filters={filters} />
-      {isDead && mayReplayAll && <ReplayAll filters={filters} onDone={again} />}
+      {isDead && mayReplayAll && <ReplayAll filters={filters} hasSome={hasSome} onDone={again} />}
       {page !== undefined && page.items.length > 0 && (
         <DeliveryTable
           items={page.items}

@@ -9,8 +9,13 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { TEXTS } from "../../texts.ts";
 
 export function ReplayAll(
-  { filters, onDone }: { filters: DeliveryFilters; onDone: () => void },
-): JSX.Element {
+  { filters, hasSome, onDone }: {
+    filters: DeliveryFilters;
+    /** Whether the filters may select any. */
+    hasSome: boolean;
+    onDone: () => void;
+  },
+): JSX.Element | null {
   const replay = useMemo(() => new Replay(), []);
   const { phase, refs, done, isFull, trouble } = useStore(replay.store, (context) => context);
   const texts = TEXTS.events.replay;
@@ -23,6 +28,7 @@ export function ReplayAll(
       </div>
     );
   }
+  if (phase === "idle" && trouble === undefined && !hasSome) return null;
   const count = () => void replay.count(filters);
   return (
     <>
