@@ -11,8 +11,8 @@ import { hasLocationOrKey } from "./artifact_location.ts";
 import type { Arguments, Artifact, Parameter, Template, ValueFrom } from "./manifest.ts";
 import { SpecError } from "./spec_error.ts";
 
-/** Most characters that replacing tags may add to a template: a tag may occur many times. */
-const MAX_FILLED = 2 ** 24;
+/** Most values of a list that is walked for each name. */
+const MAX_WALKED = 16;
 
 /** Values by name. Those that come first take precedence. */
 export type KnownValues = readonly ReadonlyMap<string, string>[];
@@ -26,8 +26,21 @@ export interface ArgumentSource {
 /** The arguments as a manifest gives them. */
 export function givenArguments(given: Arguments | undefined): ArgumentSource {
   return {
-    findParameter: (name) => given?.parameters?.find((parameter) => parameter.name === name),
-    findArtifact: (name) => given?.artifacts?.find((artifact) => artifact.name === name),
+    findParameter: finder(given?.parameters),
+    findArtifact: finder(given?.artifacts),
+  };
+}
+
+/** Finds the first value of a name. Long lists are looked up by an index: a template may have as many inputs. */
+function finder<T extends { name: string }>(
+  values: readonly T[] = [],
+): (name: string) => T | undefined {
+  let index: Map<string, T> | undefined;
+  return (name) => {
+    if (values.length <= MAX_WALKED) return values.find((value) => value.name === name);
+    // Backwards, so that the first one of a name stays.
+    index ??= new Map(values.toReversed().map((value) => [value.name, value]));
+    return index.get(name);
   };
 }
 
@@ -65,17 +78,17 @@ export function bindInputs(template: Template, source: ArgumentSource): Template
  * @param template with its inputs filled
  * @param known values of workflow variables and local ones
  * @param run the evaluation of expressions: one budget, however many templates there are
+ * @param count hears of each value that is put in; it may throw
  */
-export function replaceKnown(template: Template, known: KnownValues, run: RunContext): Template {
-  let room = MAX_FILLED;
+export function replaceKnown(
+  template: Template,
+  known: KnownValues,
+  run: RunContext,
+  count: (value: string) => void,
+): Template {
   const bounded = (value: string) => {
-    room -= value.length;
-    if (room >= 0) return value;
-    throw new SpecError(
-      `templates.${
-        template.name ?? ""
-      } has more than ${MAX_FILLED} characters when parameters are filled in`,
-    );
+    count(value);
+    return value;
   };
   // Twice, since the inputs may contain workflow variables, and the rest may contain the inputs.
   const first = replaceTags(template, known, bounded, run);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import type { Template, Workflow, WorkflowTemplate } from "../../spec/manifest.ts";
-import { checkManifest, createCheckThread, isLarge } from "./check.ts";
+import { checkManifest, checkSmall, createCheckThread, isLarge } from "./check.ts";
 
 const thread = createCheckThread();
 afterAll(() => thread.close());
@@ -79,4 +79,13 @@ test.each([
   // The weight of a frozen value is computed once.
   expect(isLarge(Object.freeze(spec))).toBe(expected);
   expect(isLarge({ templates: [wait] }, [spec])).toBe(expected);
+});
+
+test("a small manifest that tags make large is checked on the thread", async () => {
+  const container = { image: "x", args: ["{{workflow.parameters.p}}".repeat(100)] };
+  const manifest = workflow({ name: "main", container });
+  manifest.spec.arguments = { parameters: [{ name: "p", value: "x".repeat(50_000) }] };
+  expect(isLarge(manifest.spec)).toBe(false);
+  expect(checkSmall({ kind: "Workflow", manifest, templates: new Map(), options: {} })).toBe(false);
+  expect(await verdict(manifest, thread)).toBe("valid");
 });

@@ -1,25 +1,24 @@
 /**
- * Whether a manifest is valid by the rules of the spec layer. A small one is checked at once. A large one may cost up to
- * the square of its size, so it is checked on a thread of its own and for a bounded time.
+ * Whether a manifest is valid by the rules of the spec layer. A small one is checked at once. A large one takes longer, so it
+ * is checked on a thread of its own and for a bounded time. What calls of templates cost beyond its size is bounded by the
+ * rules themselves: where the thread can't be ended while it computes, as on Deno, it comes to its end soon.
  */
-import type { JsonObject } from "../../base/json.ts";
-import { isShared } from "../../base/shared_json.ts";
 import { invalid, Problem, type ProblemCode, unavailable } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
 import { JobTooLong, TooManyJobs, WorkThread } from "../../platform/work_thread.ts";
 import type { CronWorkflow, Workflow, WorkflowTemplate } from "../../spec/manifest.ts";
+import { CheckTooCostly } from "../../spec/validation/check_work.ts";
 import {
   validateCronWorkflow,
   validateWorkflow,
   validateWorkflowTemplate,
   type ValidationOptions,
 } from "../../spec/validation/validate.ts";
+import { weightOf } from "../../spec/weight.ts";
 import type { FindTemplate } from "./stored_templates.ts";
 
 /** Up to this weight (see `weightOf`) a manifest is checked at once, which takes about ten milliseconds at most. */
 const MAX_SMALL = 8_000;
-/** Characters of a text that weigh as much as a member. */
-const CHARACTERS_PER_WEIGHT = 16;
 /** How long the check of one manifest may take, ms. */
 const CHECK_MS = 15_000;
 /** How long the thread waits for the next one, ms. */
@@ -56,8 +55,20 @@ export async function checkManifest(
   check: ManifestCheck,
   thread: WorkThread | undefined,
 ): Promise<void> {
+  if (!checkSmall(check)) await checkLarge(check, thread);
+}
+
+/**
+ * Checks a manifest that `checkSmall` leaves.
+ * @param thread as of {@link checkManifest}
+ * @throws {Problem} as that
+ */
+export async function checkLarge(
+  check: ManifestCheck,
+  thread: WorkThread | undefined,
+): Promise<void> {
+  if (thread === undefined) return checkNow(check);
   const { kind, manifest, options } = check;
-  if (thread === undefined || isSmall(check)) return checkNow(check);
   const asked: CheckMessage = { kind, manifest, options, templates: [...check.templates] };
   let answer: string;
   try {
@@ -79,9 +90,20 @@ export async function checkManifest(
   throw new Problem(refusal.code, refusal.message, { status: refusal.status });
 }
 
-/** Tells whether a manifest and what it reaches are checked in no time. */
-export function isSmall({ manifest, templates }: ManifestCheck): boolean {
-  return !isLarge(manifest.spec, templates.values());
+/**
+ * Checks a manifest here if it and what it reaches are checked in no time.
+ * @returns whether it was checked. Else `checkLarge` does it
+ * @throws {Problem} as the rules of its kind
+ */
+export function checkSmall(check: ManifestCheck): boolean {
+  if (isLarge(check.manifest.spec, check.templates.values())) return false;
+  try {
+    checkNow(check, true);
+    return true;
+  } catch (error) {
+    if (error instanceof CheckTooCostly) return false;
+    throw error;
+  }
 }
 
 /** Tells whether work on a spec and the stored templates that it reaches may take long. */
@@ -92,25 +114,6 @@ export function isLarge(spec: unknown, templates: Iterable<unknown> = []): boole
     left -= weightOf(template, left);
   }
   return left < 0;
-}
-
-// A memo of a pure function, for values that never change.
-const weights = new WeakMap<object, number>();
-
-/** Counts the members of a JSON value, and its texts by their length. Counting ends above `most`. */
-function weightOf(value: unknown, most: number): number {
-  if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_WEIGHT;
-  if (typeof value !== "object" || value === null) return 1;
-  const known = weights.get(value);
-  if (known !== undefined) return known;
-  let weight = 1;
-  // The elements of a list are members too.
-  for (const key in value) {
-    weight += weightOf((value as JsonObject)[key], most - weight);
-    if (weight > most) return weight;
-  }
-  if (isShared(value)) weights.set(value, weight);
-  return weight;
 }
 
 /** A check as text for the thread. */
@@ -140,18 +143,23 @@ export function answerCheck(text: string): string {
   }
 }
 
-/** Checks a manifest here. @throws {Problem} as the rules of its kind */
-export function checkNow(check: ManifestCheck): void {
+/** @throws {Problem} as the rules of its kind */
+function checkNow(check: ManifestCheck, isShort = false): void {
   const { templates, options } = check;
   const findTemplate: FindTemplate = (kind, namespace, name) =>
     templates.get(`${kind}/${namespace}/${name}`);
   switch (check.kind) {
     case "Workflow":
-      return validateWorkflow(check.manifest, { findTemplate }, options);
+      return validateWorkflow(check.manifest, { findTemplate, isShort }, options);
     case "WorkflowTemplate":
     case "ClusterWorkflowTemplate":
-      return validateWorkflowTemplate(check.manifest, check.kind, { findTemplate }, options);
+      return validateWorkflowTemplate(
+        check.manifest,
+        check.kind,
+        { findTemplate, isShort },
+        options,
+      );
     case "CronWorkflow":
-      return validateCronWorkflow(check.manifest, { findTemplate }, options);
+      return validateCronWorkflow(check.manifest, { findTemplate, isShort }, options);
   }
 }

@@ -17,7 +17,7 @@ import {
 } from "../../spec/validation/subscription.ts";
 import type { ValidationOptions } from "../../spec/validation/validate.ts";
 import type { ServiceDeps, ServiceSettings } from "../deps.ts";
-import { checkManifest, checkNow, isSmall, type ManifestCheck } from "./check.ts";
+import { checkLarge, checkManifest, checkSmall, type ManifestCheck } from "./check.ts";
 import { storedTemplatesOf } from "./stored_templates.ts";
 import { finderOf, loadReachedTemplates, type Reached } from "./template_access.ts";
 
@@ -63,9 +63,8 @@ export async function validateNewWorkflow(
   const manifest = withNamespace(workflow, namespace);
   const bounded = optionsOf(deps.settings, options);
   const check = { kind: "Workflow", manifest, templates, options: bounded } as const;
-  const small = isSmall(check);
-  if (small) checkNow(check);
-  else await checkManifest(check, deps.checks);
+  const small = checkSmall(check);
+  if (!small) await checkLarge(check, deps.checks);
   const stored = storedOf(manifest, namespace, templates);
   return { stored, manifests: templates, isSmall: small };
 }

@@ -2,6 +2,7 @@
  * The walk over a workflow's templates: every template that can be reached is checked once, and every call of it with
  * the arguments of the call.
  */
+import { defined } from "../../base/defined.ts";
 import { mayHoldTag } from "../../expr/templates/tags.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import {
@@ -23,7 +24,9 @@ import {
   templateType,
   templateTypes,
 } from "../template_type.ts";
+import { weightOf } from "../weight.ts";
 import { checkArtifactLocation } from "./artifact.ts";
+import type { CheckWork } from "./check_work.ts";
 import { checkDag } from "./dag.ts";
 import type { CallChecker } from "./group.ts";
 import { checkInputs, checkOutputs, holdsTag, outputPathNames } from "./inputs_outputs.ts";
@@ -58,6 +61,36 @@ const RETRY_POLICIES = ["", "Always", "OnFailure", "OnError", "OnTransientError"
 const BODY_CHOICES =
   "container, containerSet, steps, script, resource, dag, suspend, template, template ref";
 
+/** Inputs that weigh as much as a member that is filled in. */
+const INPUTS_PER_WEIGHT = 4;
+/** How much more it costs to fill in and search all of a template than a short text. */
+const OPEN_COST = 16;
+
+/** What is left to check of the second call of a template, and of those that come later. */
+interface FurtherCall {
+  /** The parts that must be filled in again: their rules look at the values. Absent: only the arguments are checked. */
+  filled?: Template;
+  /** Stand-ins that only the template knows. */
+  locals: ReadonlyMap<string, string>;
+  /** What the check of a call costs. */
+  weight: number;
+}
+
+function furtherCallOf(template: Template, locals: ReadonlyMap<string, string>): FurtherCall {
+  const { parameters = [], artifacts = [] } = template.inputs ?? {};
+  const bound = (1 + parameters.length + artifacts.length) / INPUTS_PER_WEIGHT;
+  // What a call leaves of the text around a tag without an end differs, so all of the template is filled in for every call.
+  if (mayHoldTag(template) && holdsOpenTag(template)) {
+    const weight = bound + OPEN_COST * weightOf(template, Infinity);
+    return { filled: template, locals, weight };
+  }
+  const { name, timeout = "" } = template;
+  if (!timeout.includes("{{")) return { locals, weight: bound };
+  const used = parameters.filter((input) => timeout.includes(input.name));
+  const filled: Template = { ...defined({ name }), inputs: { parameters: used }, timeout };
+  return { filled, locals, weight: bound + weightOf(filled, Infinity) };
+}
+
 /** Checks the templates that one manifest can reach. */
 export class TemplateWalk implements CallChecker {
   /** Workflow variables with their value or a stand-in. */
@@ -68,10 +101,11 @@ export class TemplateWalk implements CallChecker {
   readonly #isOffline: boolean;
   readonly #missing: MissingTemplate;
   readonly #checked = new Set<string>();
-  /** Templates that were checked: of further calls, only the arguments are checked. */
-  readonly #seen = new Set<Template>();
+  /** Templates that were checked, with what is left to check of further calls. */
+  readonly #seen = new Map<Template, FurtherCall>();
   readonly #owners = new Map<string, Owner>();
   readonly #run = new RunContext();
+  readonly #work: CheckWork;
   #placeholders = 0;
   #depth = 0;
 
@@ -79,12 +113,15 @@ export class TemplateWalk implements CallChecker {
    * @param options.isTemplate the spec is that of a workflow template, whose arguments come later
    * @param options.isOffline only the given manifests exist
    * @param options.missing the error for a stored template that does not exist
+   * @param work counts what the walk does
    */
   constructor(
     finder: TemplateFinder,
     namespace: string,
     options: { isTemplate: boolean; isOffline: boolean; missing: MissingTemplate },
+    work: CheckWork,
   ) {
+    this.#work = work;
     this.#finder = finder;
     this.#namespace = namespace;
     this.#anyWorkflowParameter = options.isTemplate;
@@ -183,10 +220,8 @@ export class TemplateWalk implements CallChecker {
 
   #checkTemplate(template: Template, owner: Owner, source: ArgumentSource): void {
     const name = template.name ?? "";
-    if (this.#seen.has(template) && !(template.timeout ?? "").includes("{{")) {
-      withPrefix(`templates.${name} `, () => checkBinding(template, source));
-      return;
-    }
+    const further = this.#seen.get(template);
+    if (further !== undefined) return this.#checkFurther(template, further, source);
     if (templateTypes(template).length > 1) {
       throw new SpecError(
         `templates.${name} multiple template types specified. choose one of: ${BODY_CHOICES}`,
@@ -195,15 +230,10 @@ export class TemplateWalk implements CallChecker {
     const names = checkInputs(template);
     checkPodContainers(template);
     const locals = this.#addLocals(template, names);
-    const filled = withPrefix(`templates.${name} `, () => bindInputs(template, source));
-    checkTagEnds(filled, `templates.${name} `);
-    const bound = withoutEmptySteps(replaceKnown(filled, [locals, this.globals], this.#run));
-    // A value that was put in may hold such a tag itself.
-    if (bound !== filled) checkTagEnds(bound, `templates.${name} `);
-    checkTimeouts(bound);
+    const bound = withoutEmptySteps(this.#fill(template, locals, source));
+    checkTimeouts(bound, bound.timeout);
     checkTemplatePodResources(bound);
-    // What a call leaves of the text around a tag without an end differs, so every call is checked.
-    if (!mayHoldTag(template) || !holdsOpenTag(template)) this.#seen.add(template);
+    this.#seen.set(template, furtherCallOf(template, locals));
     // Intentionally by name, as the reference does: of several inline templates in one object, only the first is
     // checked.
     const key = `${owner.scope}/${owner.name}/${name}`;
@@ -219,6 +249,32 @@ export class TemplateWalk implements CallChecker {
       checkArtifactLocation(`templates.${name}.archiveLocation`, bound.archiveLocation);
     }
     checkMetrics(bound);
+  }
+
+  /** Puts the arguments of a call into a template, or into parts of it, and checks its tags. */
+  #fill(template: Template, locals: ReadonlyMap<string, string>, source: ArgumentSource): Template {
+    const place = `templates.${template.name ?? ""} `;
+    const filled = withPrefix(place, () => bindInputs(template, source));
+    checkTagEnds(filled, place);
+    const bound = replaceKnown(
+      filled,
+      [locals, this.globals],
+      this.#run,
+      (value) => this.#work.fill(value, template.name ?? ""),
+    );
+    // A value that was put in may hold such a tag itself.
+    if (bound !== filled) checkTagEnds(bound, place);
+    return bound;
+  }
+
+  #checkFurther(template: Template, further: FurtherCall, source: ArgumentSource): void {
+    const place = `templates.${template.name ?? ""} `;
+    this.#work.call(further.weight, template.name ?? "");
+    withPrefix(place, () => checkBinding(template, source));
+    if (further.filled === undefined) return;
+    const bound = this.#fill(further.filled, further.locals, source);
+    checkTimeouts(template, bound.timeout);
+    if (further.filled === template) checkTemplatePodResources(withoutEmptySteps(bound));
   }
 
   /** Adds names that only this template knows. @returns those for which stand-ins are put into its text */
@@ -300,14 +356,15 @@ function withoutEmptySteps(template: Template): Template {
   return template.steps?.length === 0 ? without(template, "steps") : template;
 }
 
-function checkTimeouts(template: Template): void {
+/** @param timeout as it is with the arguments of a call */
+function checkTimeouts(template: Template, timeout = ""): void {
   const type = templateType(template);
-  if ((template.timeout ?? "") !== "") {
+  if (timeout !== "") {
     const isAwaited = template.suspend?.callback !== undefined;
     if (!isLeafType(type) && !isAwaited) {
       throw new SpecError(`${type} template doesn't support timeout field`);
     }
-    if (/^[-+]?\d+$/.test(template.timeout ?? "")) {
+    if (/^[-+]?\d+$/.test(timeout)) {
       throw new SpecError(`${template.name ?? ""} has invalid duration format in timeout`);
     }
   }

@@ -22,6 +22,7 @@ import { MAX_LABELS } from "../manifest.ts";
 import { cronLabel, type Naming, scheduledTimeAnnotation, STANDARD_NAMING } from "../naming.ts";
 import { mergeArguments } from "../resolve.ts";
 import { SpecError, withPrefix } from "../spec_error.ts";
+import { CheckWork } from "./check_work.ts";
 import { checkArguments } from "./arguments.ts";
 import { checkCronSpec } from "./cron.ts";
 import { checkHooks } from "./hooks.ts";
@@ -46,6 +47,8 @@ import { ALWAYS_KNOWN } from "./variables.ts";
 export interface ValidationContext extends TemplateFinder {
   /** Labels and annotations that every workflow gets from the server's settings. */
   defaultMetadata?: WorkflowMetadata | undefined;
+  /** Others wait meanwhile: more than a little work ends with a `CheckTooCostly`. @default {false} */
+  isShort?: boolean;
 }
 
 export interface ValidationOptions {
@@ -165,7 +168,7 @@ function walkTemplates(
     isTemplate: options.isTemplate,
     isOffline: options.offline === true,
     missing: missingTemplate(options),
-  });
+  }, new CheckWork(context.isShort === true));
   addWorkflowVariables(walk, workflow, given, sources);
   const owner = ownerOf("local", metadata.name ?? "", spec);
   const call = (template: string): Call =>
