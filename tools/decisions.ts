@@ -851,6 +851,12 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/store/large_workflows.test.ts: a list without a limit ends when it is full, with a token to go on from",
   },
   {
+    place: "Schedules of a cron workflow",
+    reference: "Any number, of any length",
+    sluice: "At most 100, of at most 1,000 characters each",
+    shown: "src/events/cron.test.ts: are at most a hundred, of at most a thousand characters",
+  },
+  {
     place: "Deletion of a cron workflow",
     reference:
       "The cluster then deletes its workflows; `Orphan` leaves them without their owner, `Foreground` waits for them",

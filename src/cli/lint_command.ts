@@ -171,7 +171,10 @@ function ownVerdicts(
     const texts = result.kind === undefined
       ? result.errors.map((text) => `in ${label(piece.object)}: ${text}`)
       : lintLines(result);
-    return texts.map((text) => ({ file: piece.file, text: withPlace(text, piece.object, piece.lineOf) }));
+    return texts.map((text) => ({
+      file: piece.file,
+      text: withPlace(text, piece.object, piece.lineOf),
+    }));
   });
 }
 

@@ -31,7 +31,8 @@ test("a refusal of a value's type comes with its place and what belongs there; a
 
 test("the place of a value of the wrong type has its line, also in a list", () => {
   const refusal = "json: cannot unmarshal number into Go struct field args of type []string";
-  const text = "# two\n---\na: 1\n---\n- b: 1\n- spec:\n    templates:\n    - container:\n        args: 5\n";
+  const text =
+    "# two\n---\na: 1\n---\n- b: 1\n- spec:\n    templates:\n    - container:\n        args: 5\n";
   const [, , third] = locatedObjectsIn(text, "f");
   if (third === undefined) throw new Error("there are three objects");
   expect(withPlace(refusal, third.object, third.lineOf))

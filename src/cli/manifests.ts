@@ -7,7 +7,7 @@ import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { DecodeError, pathText, type UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
-import { parseDocuments, type ParsedDocument, type ParseLimits } from "../spec/parse.ts";
+import { type ParsedDocument, parseDocuments, type ParseLimits } from "../spec/parse.ts";
 import { UsageError } from "./context.ts";
 
 /** Reads a file, standard input (`-`) or a URL. */

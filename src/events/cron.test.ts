@@ -287,3 +287,26 @@ describe("bookkeeping", () => {
     );
   });
 });
+
+describe("the schedules of a cron workflow", () => {
+  const many = (count: number, text: string) => Array.from({ length: count }, () => text);
+
+  it("are at most a hundred, of at most a thousand characters", () => {
+    const problem = (schedules: string[]) => {
+      const decision = decideRun(cron({ schedules }), 0, NOTHING, NOW, STANDARD_NAMING);
+      return decision.type === "error" ? decision.message : decision.type;
+    };
+    expect(problem(many(100, "0 * * * *"))).toBe("submit");
+    expect(problem(many(101, "0 * * * *"))).toContain("101 schedules, and may have 100");
+    const minutes = (count: number) => `${many(count, "0").join(",")} * * * *`;
+    expect(problem([minutes(496)])).toBe("submit");
+    const refusal = problem([minutes(100_000)]);
+    expect(refusal).toContain("it has 200007 characters, and may have 1000");
+    expect(refusal.length).toBeLessThan(400);
+  });
+
+  it("beyond the bound are not looked at, however they came to be stored", () => {
+    const schedules = [...many(100, "0 13 * * *"), ...many(100_000, "* * * * *")];
+    expect(nextRunMs(cron({ schedules }), at("12:00:00"))).toBe(at("13:00:00"));
+  });
+});

@@ -5,7 +5,7 @@
  */
 import { defined } from "../base/defined.ts";
 import { Problem } from "../base/problem.ts";
-import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { cronClock, MAX_SCHEDULES, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import {
   type CronWorkflow,
   type CronWorkflowSpec,
@@ -101,7 +101,8 @@ type Next = (afterMs: number) => number | undefined;
 
 function schedulesOf(cron: CronWorkflow): { next: Next }[] {
   const clock = cronClock(cron);
-  return (cron.spec.schedules ?? []).flatMap((text) => {
+  // More of them are refused; a cluster may have them all the same.
+  return (cron.spec.schedules ?? []).slice(0, MAX_SCHEDULES).flatMap((text) => {
     try {
       const schedule = parseSchedule(text);
       return [{ next: (afterMs: number) => nextDue(schedule, afterMs, clock) }];

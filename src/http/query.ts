@@ -104,7 +104,9 @@ export function readQuery<Q extends QuerySchema>(
   }
   ignored?.forEach((name, meant) => {
     const advice = meant === undefined
-      ? `this path takes ${Object.keys(schema).filter((one) => schema[one] !== "message").join(", ")}`
+      ? `this path takes ${
+        Object.keys(schema).filter((one) => schema[one] !== "message").join(", ")
+      }`
       : `use ${meant}`;
     warn?.(`the query parameter ${name} is not known here and was ignored; ${advice}`);
   });

@@ -68,15 +68,22 @@ const MACROS: Readonly<Record<string, string>> = {
 };
 
 const MS = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+/** Most schedules of a cron workflow: each time that it is looked at, the next time of each of them is sought. */
+export const MAX_SCHEDULES = 100;
+/** Most characters of a schedule: all minutes, hours, days and months, listed one by one, are less than half as many. */
+const MAX_LENGTH = 1_000;
 /** A schedule that is not due within this many years is never due. */
 const HORIZON_YEARS = 5;
 
 /**
  * Reads a schedule.
  *
- * @throws {RangeError} with the text of the reference's parser
+ * @throws {RangeError} with the text of the reference's parser, or when it is too long
  */
 export function parseSchedule(text: string): CronSchedule {
+  if (text.length > MAX_LENGTH) {
+    throw new RangeError(`it has ${text.length} characters, and may have ${MAX_LENGTH}`);
+  }
   if (text === "") throw new RangeError("empty spec string");
   let rest = text;
   let timeZone: string | undefined;

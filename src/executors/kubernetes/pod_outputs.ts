@@ -1,6 +1,5 @@
 /** What an ended pod leaves: outputs from its status or the store, and its logs as artifacts. */
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { makeTempFolder } from "../../platform/process/temp_folders.ts";

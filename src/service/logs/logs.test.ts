@@ -28,6 +28,7 @@ beforeEach(async () => {
       },
     },
     artifacts: {
+      absence: () => "",
       open: (artifact) =>
         Promise.resolve(
           artifact.name === "main-logs"

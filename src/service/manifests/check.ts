@@ -14,7 +14,7 @@ import {
   validateWorkflowTemplate,
   type ValidationOptions,
 } from "../../spec/validation/validate.ts";
-import { weightOf } from "../../spec/weight.ts";
+import { weightOf } from "../../spec/validation/weight.ts";
 import type { FindTemplate } from "./stored_templates.ts";
 
 /** Up to this weight (see `weightOf`) a manifest is checked at once, which takes about ten milliseconds at most. */

@@ -1,9 +1,11 @@
 /** Rules for when a cron workflow runs. */
 import { goQuote } from "../../expr/values/go_quote.ts";
-import { isTimeZone, parseSchedule } from "../cron_schedule.ts";
+import { isTimeZone, MAX_SCHEDULES, parseSchedule } from "../cron_schedule.ts";
 import type { CronWorkflowSpec } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
 
+/** Most characters of a schedule that its refusal shows. */
+const MAX_SHOWN = 200;
 const CONCURRENCY_POLICIES = ["", "Allow", "Forbid", "Replace"];
 
 /** @throws {SpecError} */
@@ -12,12 +14,19 @@ export function checkCronSpec(spec: CronWorkflowSpec): void {
   if (schedules.length === 0) {
     throw new SpecError("cron workflow must have at least one schedule");
   }
+  if (schedules.length > MAX_SCHEDULES) {
+    throw new SpecError(
+      `spec.schedules has ${schedules.length} schedules, and may have ${MAX_SCHEDULES}: a schedule may list minutes, hours ` +
+        "and days, as in 0,30 8-18 * * 1-5",
+    );
+  }
   for (const schedule of schedules) {
     try {
       parseSchedule(schedule);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      throw new SpecError(`cron schedule ${schedule} is malformed: ${error.message}`);
+      const shown = schedule.length > MAX_SHOWN ? `${schedule.slice(0, MAX_SHOWN)}…` : schedule;
+      throw new SpecError(`cron schedule ${shown} is malformed: ${error.message}`);
     }
   }
   const zone = spec.timezone ?? "";

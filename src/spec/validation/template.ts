@@ -24,7 +24,7 @@ import {
   templateType,
   templateTypes,
 } from "../template_type.ts";
-import { weightOf } from "../weight.ts";
+import { weightOf } from "./weight.ts";
 import { checkArtifactLocation } from "./artifact.ts";
 import type { CheckWork } from "./check_work.ts";
 import { checkDag } from "./dag.ts";

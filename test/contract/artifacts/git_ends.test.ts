@@ -1,8 +1,7 @@
 /** A clone ends with its step, and what a killed server leaves of one is removed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /** How much work a part of a manifest is. */
-import type { JsonObject } from "../base/json.ts";
-import { isShared } from "../base/shared_json.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { isShared } from "../../base/shared_json.ts";
 
 /** Characters of a text that weigh as much as a member. */
 const CHARACTERS_PER_WEIGHT = 16;
