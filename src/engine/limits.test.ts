@@ -264,6 +264,16 @@ describe("a workflow that grows without end", () => {
   });
 });
 
+test("long texts into which each element of a loop brings little count with all that they hold", () => {
+  const spec = longArguments("2000", 0);
+  const [step] = spec.templates?.[0]?.steps?.[0] ?? [];
+  Object.assign(step ?? {}, { arguments: one("x", `${"x".repeat(5_000)}{{item}}`) });
+  const { state, seen } = live(spec);
+  expect(state.header.message)
+    .toMatch(/^the arguments of its loops have 4\d{6} bytes: --max-workflow-bytes allows 4000000$/);
+  expect(seen.nodes).toBeLessThan(3);
+});
+
 test("a workflow with as many nodes as it may have is carried out", () => {
   const { state, seen } = live(loops({ withSequence: { count: "20" } }, {
     withSequence: { count: "140" },

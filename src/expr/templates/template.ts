@@ -34,7 +34,7 @@ export interface TemplateOptions {
   functions?: FunctionTable;
   /** Clock and randomness of `{{=…}}`, or the evaluation whose budget all tags share. */
   run?: RunOptions;
-  /** Counts the inserted characters. */
+  /** Counts the characters of texts in which a tag was replaced: each is a new text, however little was inserted. */
   meter?: { characters: number } | undefined;
 }
 
@@ -207,11 +207,14 @@ class TagReplacer {
       if (piece !== "") pieces.push(piece);
     };
     let at = 0;
+    let isNew = false;
     for (let count = 0;; count++) {
       const tag = tags === undefined ? tagAfter(text, at) : tags[count];
       if (tag === undefined) {
         add(text.slice(at));
-        return pieces.join("");
+        const made = pieces.join("");
+        if (isNew) this.#count(made);
+        return made;
       }
       const raw = text.slice(tag.start, tag.end);
       const whole = text.slice(
@@ -223,16 +226,22 @@ class TagReplacer {
       const value = tag.type === "expression"
         ? this.#expression(tag.source, whole)
         : this.#name(tag.name, whole);
-      if (value !== undefined) this.#spend(value.length, whole);
+      if (value !== undefined) {
+        isNew = true;
+        this.#spend(value.length, whole);
+      }
       add(text.slice(at, tag.start));
       add(value ?? raw);
       at = tag.end;
     }
   }
 
+  #count({ length }: string): void {
+    if (this.#options.meter !== undefined) this.#options.meter.characters += length;
+  }
+
   #spend(length: number, tag: string): void {
     this.#left -= length;
-    if (this.#options.meter !== undefined) this.#options.meter.characters += length;
     if (this.#left < 0) {
       throw new TemplateError(
         "expression",
