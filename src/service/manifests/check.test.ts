@@ -89,3 +89,12 @@ test("a small manifest that tags make large is checked on the thread", async () 
   expect(checkSmall({ kind: "Workflow", manifest, templates: new Map(), options: {} })).toBe(false);
   expect(await verdict(manifest, thread)).toBe("valid");
 });
+
+test("so is one with very many annotations", async () => {
+  const manifest = workflow(wait);
+  manifest.spec.entrypoint = "wait";
+  const entries = Array.from({ length: 20_000 }, (_, index) => [`a${index}`, "v"]);
+  manifest.metadata.annotations = Object.fromEntries(entries);
+  expect(checkSmall({ kind: "Workflow", manifest, templates: new Map(), options: {} })).toBe(false);
+  expect(await verdict(manifest, thread)).toBe("valid");
+});

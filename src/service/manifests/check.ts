@@ -96,7 +96,8 @@ export async function checkLarge(
  * @throws {Problem} as the rules of its kind
  */
 export function checkSmall(check: ManifestCheck): boolean {
-  if (isLarge(check.manifest.spec, check.templates.values())) return false;
+  const { manifest: { metadata, spec }, templates } = check;
+  if (isLarge(spec, [metadata, ...templates.values()])) return false;
   try {
     checkNow(check, true);
     return true;
@@ -106,12 +107,12 @@ export function checkSmall(check: ManifestCheck): boolean {
   }
 }
 
-/** Tells whether work on a spec and the stored templates that it reaches may take long. */
-export function isLarge(spec: unknown, templates: Iterable<unknown> = []): boolean {
+/** Tells whether work on a spec and what belongs to it, such as the stored templates that it reaches, may take long. */
+export function isLarge(spec: unknown, others: Iterable<unknown> = []): boolean {
   let left = MAX_SMALL - weightOf(spec, MAX_SMALL);
-  for (const template of templates) {
+  for (const other of others) {
     if (left < 0) return true;
-    left -= weightOf(template, left);
+    left -= weightOf(other, left);
   }
   return left < 0;
 }

@@ -129,7 +129,7 @@ export async function storeWorkflow(
 ): Promise<Workflow> {
   const normal = normalForm(request.workflow, WORKFLOW_SCHEMA);
   // The shard's owner needs time for a large one too.
-  if (request.isSmall !== true && isLarge(normal.spec)) await nextTurn();
+  if (request.isSmall !== true && isLarge(normal.spec, [normal.metadata])) await nextTurn();
   const isDry = request.serverDryRun === true;
   const requested = isDry ? normal.metadata.namespace ?? request.namespace : request.namespace;
   const namespace = namespaceOf(normal.metadata, requested);
