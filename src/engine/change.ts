@@ -6,7 +6,7 @@ import { boundedMessage } from "../base/bounded_message.ts";
 import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
-import { checkTurn, mayChangeMore, noteNotice, noteWork } from "./turn_budget.ts";
+import { checkTurn, mayChangeMore, noteNotice, noteReplaced, noteWork } from "./turn_budget.ts";
 import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
@@ -180,7 +180,7 @@ export function refreshProgress(turn: Turn): boolean {
       if (!mayChangeMore(turn, changed++)) return false;
       const node = nodes.get(id);
       if (node !== undefined) change(turn, node, { progress: fullProgress(node.progress) });
-      noteWork(turn);
+      noteReplaced(turn, node?.[LIVE].size ?? 0);
     }
   }
   runtime.seenRevision = runtime.revision;

@@ -2,6 +2,7 @@
  * What one turn of a workflow may do. A turn that has done its share leaves the rest to the next one, so no workflow holds
  * up the others, however much it is about to begin.
  */
+import { STEP_SIZE } from "../base/steps.ts";
 import type { TaskSpec } from "./effect.ts";
 import { checkBytes } from "./limits.ts";
 import { textSize } from "./part_sizes.ts";
@@ -68,6 +69,14 @@ export function hasDearWork({ budget, env }: Turn): boolean {
 
 /** At most so many nodes are changed in a turn one after another: each adds a record, and maybe an effect, to its commit. */
 const MAX_CHANGES = 1_000;
+
+/** Changes of nodes that hold more characters are not made at once. */
+const MAX_TEXT_AT_ONCE = 1_000_000;
+
+/** Tells whether so many nodes, which hold so many characters, may be changed at once, however much the turn has done. */
+export function mayChangeAtOnce(count: number, characters: number): boolean {
+  return count <= STEP_SIZE && characters <= MAX_TEXT_AT_ONCE;
+}
 
 /** Tells whether a turn that has changed so many nodes may change one more. If not, the rest is left to the next turn. */
 export function mayChangeMore({ budget }: Turn, changed: number): boolean {

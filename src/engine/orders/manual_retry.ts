@@ -2,14 +2,14 @@
  * The retry of a workflow that has ended. Failed nodes are removed, the groups around them are opened again, and everything
  * else stays as it is. Ids do not change. A failed suspend node waits again; the steps before it do not run again.
  */
-import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import type { Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import { archivingStatusLabel, completedLabel } from "../../spec/naming.ts";
 import { cancelTask, dropNode, dropRetrying, emit, markIndex, rewrite } from "../change.ts";
 import type { ControlRequest } from "../command.ts";
 import { setCondition } from "../finish.ts";
 import { ownOutbound, parentsOf } from "../nodes/graph.ts";
-import { mayChangeMore, noteReplaced } from "../turn_budget.ts";
+import { mayChangeAtOnce, mayChangeMore, noteReplaced } from "../turn_budget.ts";
 import { parseParameters, withParameters } from "./parameters.ts";
 import { planRetry } from "./retry_plan.ts";
 import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
@@ -37,9 +37,6 @@ export function* prepareRetry(state: WorkflowState, request: RetryRequest): Step
   return { plan, parameters: parseParameters(request.parameters ?? []) };
 }
 
-/** A retry that changes more nodes is carried out in several turns. */
-const MAX_AT_ONCE = STEP_SIZE;
-
 /**
  * Makes a finished workflow ready to continue. Changes to many nodes are left to `goOnRetrying`; no node begins before they
  * are done.
@@ -51,7 +48,9 @@ export function retryWorkflow(turn: Turn, { plan, parameters }: PreparedRetry): 
   const retrying = { plan };
   state.retrying = retrying;
   state.pending.retrying = true;
-  if (workOf(state, retrying).length > MAX_AT_ONCE) return;
+  const work = workOf(state, retrying);
+  const size = work.reduce((sum, [, id]) => sum + (state.nodes.get(id)?.[LIVE].size ?? 0), 0);
+  if (!mayChangeAtOnce(work.length, size)) return;
   goOnRetrying({ state, env: turn.env });
   // It was never stored.
   state.pending.retrying = false;

@@ -4,25 +4,23 @@
  */
 import { errorText } from "../../base/error_text.ts";
 import { invalid, Problem } from "../../base/problem.ts";
-import { STEP_SIZE } from "../../base/steps.ts";
 import type { NodePhase } from "../../spec/manifest.ts";
 import { change, end } from "../change.ts";
 import type { ControlRequest, User } from "../command.ts";
 import type { NodeOrder, NodeRequest } from "../ongoing.ts";
 import { NodeFailure } from "../failure.ts";
 import { publishGlobals } from "../nodes/global_outputs.ts";
-import { mayChangeMore, noteWork } from "../turn_budget.ts";
+import { LIVE } from "../live.ts";
+import { mayChangeAtOnce, mayChangeMore, noteReplaced } from "../turn_budget.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { resumeNode, setOutputs } from "../nodes/suspend.ts";
 
-/** A request about more nodes takes several turns. */
-const MAX_AT_ONCE = STEP_SIZE;
-
 /** Carries out a request for nodes that wait. The request must have been checked. */
 export function applyTo(turn: Turn, request: NodeRequest, nodes: readonly NodeRecord[]): void {
-  if (nodes.length <= MAX_AT_ONCE) {
+  const size = nodes.reduce((sum, node) => sum + node[LIVE].size, 0);
+  if (nodes.length <= 1 || mayChangeAtOnce(nodes.length, size)) {
     for (const node of nodes) applyToOne(turn, request, node);
     return;
   }
@@ -44,7 +42,7 @@ export function goOnWithOrders(turn: Turn): boolean {
       const node = state.nodes.get(nodes.at(-1) ?? "");
       // It may have ended in the meantime.
       if (node?.type === "Suspend" && node.phase === "Running") applyIfItFits(turn, request, node);
-      noteWork(turn);
+      noteReplaced(turn, node?.[LIVE].size ?? 0);
     }
   }
   dropOrders(state);

@@ -1,7 +1,8 @@
 /** Ends what is active when the workflow is stopped, terminated or out of time. Exit handlers survive a stop. */
 import { cancelTask, end } from "../change.ts";
 import { endContainersWith } from "../nodes/task.ts";
-import { noteWork } from "../turn_budget.ts";
+import { LIVE } from "../live.ts";
+import { noteReplaced } from "../turn_budget.ts";
 import { latestAttempt } from "../scope/attempts.ts";
 import { wake } from "../runtime.ts";
 import { hasEnded, type NodeRecord } from "../records.ts";
@@ -37,7 +38,7 @@ function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
     ids.pop();
     if (isSpared || !endOne(turn, node, reason)) continue;
     hasEndedAny = true;
-    noteWork(turn);
+    noteReplaced(turn, node[LIVE].size);
   }
   return hasEndedAny;
 }
