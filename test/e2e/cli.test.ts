@@ -439,11 +439,11 @@ describe("lint", () => {
     for (const offline of [[], ["--offline"]]) {
       const { out } = await sluice("lint", "-o", "simple", ...offline, "odd.yml");
       expect(out).toMatch(/^odd\.yml: in "odd" \(Workflow\): json: .*priority/);
-      expect(out).toContain("(at spec.priority, line 1: write a whole number there)");
+      expect(out).toContain("(at spec.priority, line 3: write a whole number there)");
     }
     await writeFile(join(folder, "odd.yml"), odd);
     for (const command of [["submit"], ["apply", "-f"]]) {
-      expect((await sluice(...command, "odd.yml")).err).toContain("(at spec.priority: ");
+      expect((await sluice(...command, "odd.yml")).err).toContain("(at spec.priority, line 1: ");
     }
     await rm(join(folder, "odd.yml"));
   });
