@@ -188,13 +188,13 @@ async function* submitFiles(
   if (options.name !== undefined && manifests.length > 1) {
     throw new UsageError("--name is for one workflow, but the files hold several");
   }
-  for (const { file, object } of manifests) {
+  for (const { file, object, lineOf } of manifests) {
     for (const text of unreadParameters(object, given)) say(`${file}: warning: ${text}`);
     try {
       yield await submitManifest(context, object, options, given);
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
-      const message = withPlace(error.message, object);
+      const message = withPlace(error.message, object, lineOf);
       const { name, generateName } = metadataOf(object);
       // Of several, nobody could tell which one is meant.
       const which = manifests.length === 1
