@@ -9,6 +9,8 @@ import { defineScript } from "../script.ts";
 /** Most events in one entry, and the characters that fill it earlier: an entry is taken or claimed as a whole. */
 const MAX_IN_ENTRY = 32;
 const MAX_ENTRY_SIZE = 1 << 18;
+/** So many make a place longer than 64 bytes: a hash with shorter values only is a list, in which Redis searches from the start. */
+const PLACE_DIGITS = 52;
 /** Taken entries of which a look asks whether they were taken before the clock went back, oldest first. */
 const MAX_AHEAD = 100;
 
@@ -63,7 +65,7 @@ local function append(events)
       size = size + #events[to]
     end
     local entry = redis.call('XADD', queue, '*', unpack(events, from, to))
-    local place, placed = entry .. ' ' .. (to - from + 1) / 2, {}
+    local place, placed = string.format('%s %0${PLACE_DIGITS}d', entry, (to - from + 1) / 2), {}
     for i = from, to, 2 do
       placed[#placed + 1] = events[i]
       placed[#placed + 1] = place
