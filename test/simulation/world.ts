@@ -51,6 +51,8 @@ const CRON_SEEDS = 20;
 /** How long the cron workflow goes on after the end of all faults, ms. Failed attempts are repeated meanwhile. */
 const CRON_REST_MS = 35_000;
 
+/** Nothing is aborted. */
+const NEVER = new AbortController().signal;
 /** Longest drain before the process ends anyway, ms. */
 const DRAIN_MS = 10_000;
 
@@ -472,8 +474,11 @@ export class World {
     const { items } = await this.store.manifests.list(ManifestKind.WaitingCallback, { limit: 0 });
     if (items.length > 0) return false;
     for (let shard = 0; shard < SHARDS; shard++) {
-      const { outbox, timers } = await this.store.shards.loadShard(shard);
+      const { cursor, outbox, timers } = await this.store.shards.loadShard(shard);
       if (Object.keys(outbox).length > 1 || Object.keys(timers).length > 0) return false;
+      // Nobody may have the shard yet, and a command may wait for its owner.
+      const unread = await this.store.shards.readMailboxes([{ shard, cursor }], 1, 0, NEVER);
+      if (unread.length > 0) return false;
     }
     return true;
   }
