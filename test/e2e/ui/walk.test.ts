@@ -138,8 +138,9 @@ describe.skipIf(missing !== undefined)(
       await title("closed");
       await panel.getByRole("button", { name: "Close" }).press("Enter");
       await title("The whole workflow");
-      expect(await ui.page.evaluate(() => document.activeElement?.getAttribute("data-node")))
-        .toBe("closed");
+      const focused = () =>
+        ui.page.evaluate(() => document.activeElement?.getAttribute("data-node"));
+      await expect.poll(focused, PATIENCE).toBe("closed");
       await ui.page.reload();
       await title("The whole workflow");
       await ui.button("Show the step").click();
@@ -251,8 +252,8 @@ describe.skipIf(missing !== undefined)(
             return { x, y };
           })()`,
         );
-      // Both: the second one may come first.
-      await ui.page.locator(".inbox > li").nth(1).waitFor();
+      // Both: the second one may come first. The buttons come once the page knows what its visitor may do.
+      await ui.button("Resume").nth(1).waitFor();
       const place = await click(
         `((button) => {
           button.scrollIntoView({ block: "center" });
