@@ -240,6 +240,12 @@ local function terms_of(id, text)
   return guess_terms(id)
 end
 
+-- Forgets who has a uid, unless that is somebody else: a workflow and the record of its deletion have the same.
+local function drop_uid(uid, id)
+  local uids = base .. '${SHARD_KEY.uids}'
+  if uid and call('HGET', uids, uid) == id then call('HDEL', uids, uid) end
+end
+
 -- Moves an actor from the sets of its stored entry to those of its new one. Returns whether its uid is new.
 function rare.refile(actor, old, add_term)
   local before, entry = {}, {}
@@ -252,7 +258,7 @@ function rare.refile(actor, old, add_term)
   end
   for key in pairs(before) do call('ZREM', key, actor.id) end
   local uid = head[actor.filing + 2]
-  if entry[1] and entry[1] ~= uid then call('HDEL', base .. '${SHARD_KEY.uids}', entry[1]) end
+  if entry[1] ~= uid then drop_uid(entry[1], actor.id) end
   return entry[1] ~= uid
 end
 
@@ -272,7 +278,7 @@ function rare.unfile(id, text)
   -- An older program writes entries that do not tell.
   terms[term_base .. '${WAIT_TERM}'] = true
   for key in pairs(terms) do call('ZREM', key, id) end
-  if entry[1] then call('HDEL', base .. '${SHARD_KEY.uids}', entry[1]) end
+  drop_uid(entry[1], id)
   if call('ZCARD', term_base .. '*') ~= ${SMALL_AGAIN} then return end
   add_phase(terms, 'Running')
   compact(terms)

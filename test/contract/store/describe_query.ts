@@ -439,6 +439,24 @@ export function describeQuery(open: OpenStore): void {
       expect(await store().query.findByUid("u-2")).toBeUndefined();
       expect(await store().query.findByUid("u-3")).toBe("wf/b/two");
     });
+
+    test("an object is found by its uid when another one that had the same uid is gone", async () => {
+      const place = (id: string) => shardOf(id, SHARDS);
+      const records = Array.from({ length: 100 }, (_, at) => `wf/a/one@${at}`);
+      const beside = records.find((id) => place(id) === place("wf/a/one")) ?? "";
+      const elsewhere = records.find((id) => place(id) !== place("wf/a/one")) ?? "";
+      for (const record of [beside, elsewhere]) {
+        await put(record, { uid: "u-9" });
+        await put("wf/a/one", { uid: "u-9" });
+        await remove(record);
+        expect(await store().query.findByUid("u-9")).toBe("wf/a/one");
+        await put(record, { uid: "u-9" });
+        await remove("wf/a/one");
+        expect(await store().query.findByUid("u-9")).toBe(record);
+        await remove(record);
+        expect(await store().query.findByUid("u-9")).toBeUndefined();
+      }
+    });
   });
 
   describe("watches", () => {
