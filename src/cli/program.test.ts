@@ -2,7 +2,8 @@ import process from "node:process";
 import type { Command } from "commander";
 import { expect, test, vi } from "vitest";
 import { VERSION } from "../base/version.ts";
-import { buildProgram, MODULES, plainFlags, run } from "./program.ts";
+import { plainFlags } from "./seldom_needed.ts";
+import { buildProgram, MODULES, run } from "./program.ts";
 
 function words({ commands }: Command): string[] {
   return commands.flatMap((one) => [one.name(), ...one.aliases()]);

@@ -53,21 +53,8 @@ export const MODULES: readonly (readonly [words: string, load: () => Promise<Add
   ],
 ];
 
-/** Under which heading the help lists a command. Those that are not here are about the command line itself. */
-const GROUPS: Readonly<Record<string, string>> = {
-  "Workflows:": "submit list get wait watch logs cp open suspend resume stop terminate retry " +
-    "resubmit node delete archive",
-  "Stored manifests:": "template cluster-template cron binding subscription apply",
-  "Events, callbacks and webhooks:": "event callback callback-keys webhook",
-  "Writing manifests:": "lint test convert expr",
-  "Running a server:": "server doctor store migrate sync token",
-};
+/** The heading of commands that are about the command line itself. */
 const OTHER_COMMANDS = "This program:";
-const HEADINGS = new Map(
-  Object.entries(GROUPS).flatMap(([heading, words]) =>
-    words.split(" ").map((word) => [word, heading] as const)
-  ),
-);
 
 /** Words that need the whole table: what they say is about all commands. */
 const ABOUT_ALL = ["help", "completion", "__complete"];
@@ -121,9 +108,7 @@ export async function buildProgram(
   const chosen = isOne ? MODULES.filter(([words]) => words.split(" ").includes(word)) : [];
   const loads = (chosen.length > 0 ? chosen : MODULES).map(([, load]) => load());
   for (const add of await Promise.all(loads)) add(program, exit);
-  for (const command of program.commands) {
-    command.helpGroup(HEADINGS.get(command.name()) ?? OTHER_COMMANDS);
-  }
+  if (chosen.length === 0) (await import("./seldom_needed.ts")).groupCommands(program);
   return program;
 }
 
@@ -132,31 +117,15 @@ function commandOf(argv: readonly string[]): string | undefined {
   return emptyProgram().parseOptions([...argv]).operands[0];
 }
 
-/** Writes `--x=true` and `--x=false` of options without a value as `--x` and `--no-x`. */
-export function plainFlags(program: Command, argv: readonly string[]): string[] {
-  const all = [program, ...program.commands.flatMap((one) => [one, ...one.commands])]
-    .flatMap(({ options }) => options);
-  return argv.flatMap((word) => {
-    const found = /^--([a-z0-9-]+)=(true|false)$/.exec(word);
-    if (found === null) return [word];
-    const [, name = "", value] = found;
-    const named = all.filter(({ long }) => long === `--${name}` || long === `--no-${name}`);
-    if (named.length === 0 || named.some(({ required, optional }) => required || optional)) {
-      return [word];
-    }
-    const long = value === "true" ? `--${name}` : `--no-${name}`;
-    // There is no such option because it is the default.
-    return named.some((option) => option.long === long) ? [long] : [];
-  });
-}
-
 /** Runs one command line; without any word, the server with its embedded store. @returns the exit status */
 export async function run(argv: string[]): Promise<number> {
   let status = 0;
   const words = argv.length === 0 ? ["server"] : argv;
   try {
     const program = await buildProgram((value) => (status = value), commandOf(words));
-    await program.parseAsync(plainFlags(program, words), { from: "user" });
+    const isPlain = !words.some((word) => /=(true|false)$/.test(word));
+    const given = isPlain ? words : (await import("./seldom_needed.ts")).plainFlags(program, words);
+    await program.parseAsync(given, { from: "user" });
     return status;
   } catch (error) {
     if (error instanceof CommanderError) {
