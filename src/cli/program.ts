@@ -129,14 +129,14 @@ export async function run(argv: string[]): Promise<number> {
     return status;
   } catch (error) {
     if (error instanceof CommanderError) {
-      const { adviceAbout } = await import("./advice.ts");
+      const { adviceAbout } = await import("./seldom_needed.ts");
       const advice = adviceAbout(error.message);
       if (advice !== undefined) say(advice);
       return error.exitCode === 0 ? 0 : 2;
     }
     say(`Error: ${terminalText(errorText(error))}`);
     if (error instanceof ClientError) {
-      const { adviceOn } = await import("./advice.ts");
+      const { adviceOn } = await import("./seldom_needed.ts");
       const advice = adviceOn(error);
       if (advice !== undefined) say(advice);
     }

@@ -1,5 +1,9 @@
-/** What few command lines need, so it is loaded only for those: the headings of the whole help, and flags in another form. */
+/**
+ * What few command lines need, so it is loaded only for those: the headings of the whole help, flags in another form, and what is
+ * said beside a refusal, of options of the `argo` client that have no meaning here, and of a server.
+ */
 import type { Command } from "commander";
+import type { ClientError } from "../client/transport.ts";
 
 /** Under which heading the help lists a command. Those that are not here are about the command line itself. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -37,4 +41,69 @@ export function plainFlags(program: Command, argv: readonly string[]): string[] 
     // There is no such option because it is the default.
     return named.some((option) => option.long === long) ? [long] : [];
   });
+}
+
+const CLUSTER = [
+  ...["as", "as-group", "as-uid", "client-certificate", "client-key", "cluster", "context"],
+  ...["disable-compression", "kubeconfig", "password", "proxy-url", "request-timeout"],
+  ...["user", "username"],
+];
+const CERTIFICATE = [
+  ...["-k", "--insecure-skip-verify", "--insecure-skip-tls-verify"],
+  ...["--certificate-authority", "--tls-server-name"],
+];
+
+/** How a certificate comes to be accepted. */
+const CERTIFICATE_ADVICE =
+  "NODE_EXTRA_CA_CERTS=FILE (with Deno: DENO_CERT=FILE) names the authority that signed the server's certificate";
+
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ...CLUSTER.map((name): [string, string] => [
+    `--${name}`,
+    "This is for a client of a cluster. sluice asks a server: see --server, --token and --namespace",
+  ]),
+  ...CERTIFICATE.map((option): [string, string] => [
+    option,
+    `Certificates are always checked. ${CERTIFICATE_ADVICE}`,
+  ]),
+  ["--instanceid", "There are no instance ids: a server runs every workflow that it has"],
+  ["--priority", "A copy has the priority of its workflow"],
+  ["--format", "The time is written as RFC 3339"],
+]);
+
+/** What to do instead of an option that the reference's client has, and this one has not. @param refusal of the command line */
+export function adviceAbout(refusal: string): string | undefined {
+  const option = /unknown option '(-{1,2}[a-z0-9-]+)/.exec(refusal)?.[1];
+  return option === undefined ? undefined : ADVICE.get(option);
+}
+
+const UNAUTHORIZED = 401;
+
+/** What may help against a refusal, or against a server that can't be reached. */
+export function adviceOn(error: ClientError): string | undefined {
+  const { status, message } = error;
+  if (status === 0) {
+    if (isPlainServer(message)) {
+      return "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address";
+    }
+    return /certificate/.test(message)
+      ? CERTIFICATE_ADVICE
+      : "Is the server running? (--server or SLUICE_SERVER names another)";
+  }
+  if (isOtherPath(error)) {
+    return "There is no API at this address: is a path in front of it right? (--argo-base-href)";
+  }
+  return status === UNAUTHORIZED
+    ? "SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent"
+    : undefined;
+}
+
+/** Tells whether a path was asked for that is none of the API's: every refusal of the API names what is missing. */
+function isOtherPath({ status, message }: ClientError): boolean {
+  return status === 404 && (message === "Not Found" || message.includes(" answers 404 "));
+}
+
+/** Tells whether TLS was answered with something else, in the words of Deno and of Node. */
+function isPlainServer(message: string): boolean {
+  return /https:.*(InvalidContentType|wrong version number|packet length too long)/s.test(message);
 }
