@@ -33,11 +33,13 @@ export const systemClock: Clock = {
 const BEAT_MS = 100;
 
 /**
- * A pause of about `ms` that ends at a beat, at most half a beat sooner or later. For what is looked at again and again.
+ * A pause of about `ms` that ends at a beat, at most half a beat sooner or later. For what is looked at again and again. One of
+ * less than two beats stays as it is: rounded, it could be no pause at all.
  * @param now monotonic, ms
  */
 export function untilBeat(now: number, ms: number): number {
-  return Math.max(0, Math.ceil(Math.round((now + ms) / BEAT_MS) * BEAT_MS - now));
+  if (ms < 2 * BEAT_MS) return ms;
+  return Math.ceil(Math.round((now + ms) / BEAT_MS) * BEAT_MS - now);
 }
 
 /** Lets everything else that is due have its turn, between two pieces of a long computation. */
