@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import process from "node:process";
+import { buildS3Server } from "./s3_server.ts";
 
 /** Program → Debian package. */
 const PROGRAMS = [
@@ -11,6 +12,11 @@ const PROGRAMS = [
 ] as const;
 
 export default function setup(): void {
+  installPrograms();
+  buildS3Server();
+}
+
+function installPrograms(): void {
   const missing = findMissing();
   if (missing.length === 0) return;
   if (process.getuid?.() === 0 && existsSync("/etc/debian_version")) {

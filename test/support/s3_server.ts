@@ -12,6 +12,7 @@ import { freePort } from "./free_port.ts";
 
 const PACKAGE = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 const CACHE = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test");
+const CACHED = join(CACHE, "versitygw");
 
 export interface S3Server {
   endpoint: string;
@@ -26,19 +27,29 @@ export function findS3Server(): { path: string } | { missing: string } {
   if (spawnSync("versitygw", ["--version"], { stdio: "ignore" }).status === 0) {
     return { path: "versitygw" };
   }
-  const cached = join(CACHE, "versitygw");
-  if (existsSync(cached)) return { path: cached };
-  const { CI, SLUICE_TEST_S3 } = process.env;
-  if (CI === undefined && SLUICE_TEST_S3 === undefined) {
-    return { missing: "no versitygw on PATH; set SLUICE_TEST_S3=1 to build it with go" };
-  }
-  const built = spawnSync("go", ["install", PACKAGE], {
+  if (existsSync(CACHED)) return { path: CACHED };
+  return {
+    missing: mayBuild()
+      ? "versitygw could not be built with go"
+      : "no versitygw on PATH; set SLUICE_TEST_S3=1 to build it with go",
+  };
+}
+
+/**
+ * Builds the program if it is missing and may be built. Takes a minute or more on all processors, so it is done before the
+ * tests, not by each file that needs it.
+ */
+export function buildS3Server(): void {
+  if (!mayBuild() || "path" in findS3Server()) return;
+  spawnSync("go", ["install", PACKAGE], {
     env: { ...process.env, GOBIN: CACHE },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  return built.status === 0
-    ? { path: cached }
-    : { missing: "versitygw could not be built with go" };
+}
+
+function mayBuild(): boolean {
+  const { CI, SLUICE_TEST_S3 } = process.env;
+  return CI !== undefined || SLUICE_TEST_S3 !== undefined;
 }
 
 /** Starts it with one bucket, on a free port. */
