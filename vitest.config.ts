@@ -19,6 +19,8 @@ const CONTRACT = {
   testTimeout: 60_000,
   hookTimeout: 120_000,
 };
+/** The files of a worker share no state but modules, and loading those anew for each file takes as long as the tests. */
+const SHARED = { isolate: false };
 const SEEDED = { setupFiles: ["test/support/property_seed.ts"] };
 
 let groups = 0;
@@ -53,8 +55,7 @@ export default defineConfig({
     projects: [
       ...projects("unit", PROCESSORS, {
         ...SEEDED,
-        // They share no state but modules, and loading those anew for each file takes as long as the tests.
-        isolate: false,
+        ...SHARED,
         include: ["src/**/*.test.ts"],
         exclude: [...PROPERTIES, "node_modules/**"],
         // Generous, because a busy machine is no defect.
@@ -63,27 +64,31 @@ export default defineConfig({
       // Whatever the runtime: Node leaves it out.
       project("pages", PROCESSORS, {
         ...SEEDED,
+        ...SHARED,
         include: ["tools/**/*.test.ts", "test/docs/**/*.test.ts", CHART],
         testTimeout: 60_000,
       }),
       ...projects("property", PROCESSORS, {
         ...SEEDED,
+        ...SHARED,
         include: PROPERTIES,
         testTimeout: 120_000,
       }),
       ...projects("contract", SERVERS, {
         ...SEEDED,
+        ...SHARED,
         ...CONTRACT,
         include: ["test/contract/**/*.test.ts"],
         exclude: [CHART, USE_CASES],
       }),
       // Node leaves them out.
-      project("use-cases", SERVERS, { ...SEEDED, ...CONTRACT, include: [USE_CASES] }),
+      project("use-cases", SERVERS, { ...SEEDED, ...SHARED, ...CONTRACT, include: [USE_CASES] }),
       // Pure computing on a simulated clock; it starts as many processes as it can use.
       project("simulation", PROCESSORS, {
         include: ["test/simulation/**/*.test.ts"],
       }),
       ...projects("e2e", SERVERS, {
+        ...SHARED,
         include: ["test/e2e/**/*.test.ts", "test/chaos/**/*.test.ts"],
         globalSetup: ["test/support/global_setup.ts"],
         testTimeout: 300_000,
