@@ -6,7 +6,7 @@ import { openUi, type Ui, WAITS } from "../../support/ui.ts";
 
 const missing = browserMissing();
 
-/** The share of light pixels of a picture. */
+/** The share of light pixels in the middle of a picture. */
 async function lightShare(blank: Page, picture: string): Promise<number> {
   return await blank.evaluate(async (picture) => {
     const image = new Image();
@@ -14,7 +14,12 @@ async function lightShare(blank: Page, picture: string): Promise<number> {
     await image.decode();
     const drawing = new OffscreenCanvas(image.width, image.height).getContext("2d");
     drawing?.drawImage(image, 0, 0);
-    const { data } = drawing?.getImageData(0, 0, image.width, image.height) ?? { data: [] };
+    const { data } = drawing?.getImageData(
+      image.width * 0.3,
+      image.height * 0.35,
+      image.width * 0.4,
+      image.height * 0.3,
+    ) ?? { data: [] };
     let count = 0;
     for (let at = 0; at < data.length; at += 4) if ((data[at] ?? 0) > 200) count++;
     return count / (data.length / 4);
@@ -41,16 +46,9 @@ describe.skipIf(missing !== undefined)(
     /** The share of light pixels in the middle of an element. */
     async function middle(path: string, selector: string): Promise<number> {
       await ui.open(path);
-      await ui.page.locator(selector).first().waitFor();
-      const box = await ui.page.locator(selector).first().boundingBox();
-      if (box === null) throw new Error(`${selector} is not there`);
-      const clip = {
-        x: box.x + box.width * 0.3,
-        y: box.y + box.height * 0.35,
-        width: box.width * 0.4,
-        height: box.height * 0.3,
-      };
-      return await lightShare(blank, (await ui.page.screenshot({ clip })).toString("base64"));
+      // Waits until the element rests, and takes it as a whole.
+      const picture = await ui.page.locator(selector).first().screenshot();
+      return await lightShare(blank, picture.toString("base64"));
     }
 
     test.each([
