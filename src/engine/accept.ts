@@ -23,6 +23,7 @@ import { holderName } from "./locks/holder.ts";
 import { failNode } from "./nodes/fail_node.ts";
 import type { WorkflowState } from "./state.ts";
 import type { NodeRecord } from "./records.ts";
+import { wakeOpen } from "./runtime.ts";
 import { DEADLINE_TIMER, nodeOfTimer, TTL_TIMER } from "./timers.ts";
 import type { Turn } from "./turn.ts";
 import { workflowDeadline } from "./shutdown/stop_reason.ts";
@@ -83,6 +84,7 @@ function timerFired(turn: Turn, timer: string): void {
   if (timer === DEADLINE_TIMER) {
     const at = workflowDeadline(turn);
     if (at !== undefined && turn.env.now < at) emit(turn, { type: "set-timer", id: timer, at });
+    else wakeOpen(turn.state.runtime, nodes);
     return;
   }
   const id = nodeOfTimer(timer);

@@ -142,7 +142,7 @@ function lookAround(turn: Turn): void {
     if (root === undefined) break;
     if (isFulfilled(root)) finishWorkflow(turn);
     else runWorkflowHooks(turn);
-    if (state.header.closing !== undefined || runtime.queue.length > 0) continue;
+    if (state.header.closing !== undefined || !runtime.queue.isEmpty) continue;
     // A node that was woken for a free place may still be unable to begin, so after each change every waiter gets one chance.
     if (runtime.revision !== runtime.triedAt) runtime.tried?.clear();
     runtime.triedAt = runtime.revision;

@@ -5,7 +5,7 @@ import { artifactsToCollect } from "./cleanup/artifact_gc.ts";
 import { ownNames } from "../spec/naming.ts";
 import type { EndPhase, LifecycleHook, WorkflowPhase } from "../spec/manifest.ts";
 import { workflowHookArguments, workflowHookCall } from "./scope/call.ts";
-import { LIVE, ownerOf } from "./live.ts";
+import { ownerOf } from "./live.ts";
 import { nodeByName, taskId } from "./tree.ts";
 import {
   cancelTask,
@@ -199,8 +199,7 @@ export function complete(turn: Turn, phase: EndPhase, message?: string): void {
   setCondition(turn, "Completed", "True");
   labelPhase(turn, phase, true);
   markIndex(turn);
-  for (const node of runtime.queue) node[LIVE].isQueued = false;
-  runtime.queue = [];
+  runtime.queue.clear();
   runtime.cut = [];
   if (header.lock !== undefined) {
     releaseLocks(turn, workflowHolder(turn));

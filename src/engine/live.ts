@@ -14,7 +14,9 @@ export interface Live {
   size: number;
   /** It has to be stored. */
   isChanged: boolean;
-  /** It is in the queue of nodes to look at. */
+  /** How many nodes are around it, each the owner of the next. */
+  depth: number;
+  /** It is among the nodes to look at. */
   isQueued: boolean;
   /** It is done for its owner. */
   isDone: boolean;
@@ -33,6 +35,7 @@ export function newLive(): Live {
     key: undefined,
     size: 0,
     isChanged: false,
+    depth: 0,
     isQueued: false,
     isDone: false,
     isLost: false,
@@ -127,6 +130,8 @@ export interface GroupMemory {
   activeChildren: number;
   /** Pods, Steps, DAG and retry nodes that failed, but for attempts. */
   unsuccessful: number;
+  /** Of a Steps or DAG node: what waits inside it knows that nothing more begins, and nothing is at work. */
+  isToldIdle: boolean;
   frame: Frame | undefined;
   /** Of a Steps node: the last group that somebody has looked at. */
   group: NodeRecord | undefined;
@@ -134,7 +139,7 @@ export interface GroupMemory {
   calls: ExpandedCall[] | undefined;
   /** Characters of the calls' arguments, until all calls have begun. */
   callCharacters: number;
-  /** Index of the first call that was not checked for whether it runs at all. */
+  /** Index of the first call that was not checked for whether it runs at all. Undefined: nobody has opened the group yet. */
   unmade: number | undefined;
   /** Index of the first call that has not begun. */
   cursor: number;
@@ -195,6 +200,7 @@ export function memoryOf(node: NodeRecord): GroupMemory {
     activePods: 0,
     activeChildren: 0,
     unsuccessful: 0,
+    isToldIdle: false,
     frame: undefined,
     group: undefined,
     calls: undefined,

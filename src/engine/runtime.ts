@@ -11,11 +11,13 @@ import {
   type Expansion,
   type GroupMemory,
   LIVE,
+  membersOf,
   memoryOf,
   type Nodes,
   ownerOf,
 } from "./live.ts";
 import {
+  hasEnded,
   isExecutable,
   isFailedOrError,
   isTask,
@@ -24,6 +26,7 @@ import {
   parseProgress,
 } from "./records.ts";
 import { setId } from "./member_sets.ts";
+import { WokenNodes } from "./woken.ts";
 import { countWait, noWaits, type Waits } from "./waits.ts";
 
 /** A node in the middle of its work. */
@@ -67,8 +70,8 @@ export interface Runtime {
   memos: Map<string, string> | undefined;
   /** Nodes that hold locks or wait for them. */
   lockers: Set<string> | undefined;
-  /** Nodes to look at, in order. */
-  queue: NodeRecord[];
+  /** Nodes to look at. */
+  queue: WokenNodes;
   /** Nodes in the middle of their work, innermost last. They go on before all others. */
   cut: Interrupted[];
   /** Groups that have just begun, in order. They are looked at before their neighbours begin, so they fill up first. */
@@ -84,6 +87,10 @@ export interface Runtime {
   triedAt: number;
   /** The waiter that was last given a free place, in this turn. While it is "", who wants a place becomes a waiter. */
   serving: string;
+  /** Nodes that have put off their end, because they may still get a place in this turn. */
+  hopeful: Set<string> | undefined;
+  /** The revision at which these were last looked at again. */
+  hopefulAt: number;
   /** Nodes that wait for a free place in the workflow's parallelism. */
   gated: Set<string> | undefined;
   /** The same for the parallelism of each boundary. */
@@ -124,7 +131,7 @@ function emptyRuntime(): Runtime {
     root: undefined,
     seenRevision: 0,
     memos: undefined,
-    queue: [],
+    queue: new WokenNodes(),
     cut: [],
     opened: [],
     expansions: undefined,
@@ -133,6 +140,8 @@ function emptyRuntime(): Runtime {
     tried: undefined,
     triedAt: -1,
     serving: "",
+    hopeful: undefined,
+    hopefulAt: -1,
     gated: undefined,
     gatedIn: undefined,
     measures: undefined,
@@ -159,7 +168,8 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
     const live = node[LIVE];
     live.isDone = live.isLost = false;
     live.owner = live.boundary = live.group = undefined;
-    live.isQueued = true;
+    live.depth = 0;
+    live.isQueued = false;
     if (++done % STEP_SIZE === 0) yield;
   }
   for (const node of ordered) {
@@ -168,7 +178,7 @@ export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
     if (!hasUsualId(node)) noteRenamed(runtime, node);
     if (++done % STEP_SIZE === 0) yield;
   }
-  runtime.queue = ordered;
+  runtime.queue = new WokenNodes(ordered);
   if (!isCut) noteSettled(ordered);
   else {
     runtime.cut = ownersOf(ordered).reverse().map((node) => ({ node, rest: "look" }));
@@ -209,6 +219,7 @@ export function noteRenamed(runtime: Runtime, node: NodeRecord): void {
 export function attach(nodes: Nodes, node: NodeRecord): void {
   const owner = ownerOf(nodes, node);
   if (owner === undefined) return;
+  node[LIVE].depth = owner[LIVE].depth + 1;
   const memory = memoryOf(owner);
   if (memory.members === undefined) memory.members = [node];
   else memory.members.push(node);
@@ -307,12 +318,37 @@ export function isCounted(patch: Partial<NodeRecord>): boolean {
     "isLostDaemon" in patch || "starts" in patch || "hasBegun" in patch;
 }
 
-/** Puts a node into the queue of those to look at, unless it is there. */
+/** Has a node looked at. */
 export function wake(runtime: Runtime, node: NodeRecord): void {
-  const live = node[LIVE];
-  if (live.isQueued) return;
-  live.isQueued = true;
-  runtime.queue.push(node);
+  runtime.queue.add(node);
+}
+
+/** Has everything looked at that is not done, because something has changed on which all of it depends. */
+export function wakeOpen(runtime: Runtime, nodes: Nodes): void {
+  for (const node of nodes.values()) if (!isSettled(node)) wake(runtime, node);
+}
+
+/** Has a Steps or DAG node looked at, and before it what is not done inside it. Until then more such calls change nothing. */
+export function wakeBoundary(runtime: Runtime, boundary: NodeRecord): void {
+  const memory = memoryOf(boundary);
+  if (memory.isToldIdle) return;
+  memory.isToldIdle = true;
+  wake(runtime, boundary);
+  wakeInside(runtime, boundary, boundary.id);
+}
+
+function wakeInside(runtime: Runtime, owner: NodeRecord, boundary: string): void {
+  for (const member of membersOf(owner)) {
+    if (member.boundary !== boundary || isSettled(member)) continue;
+    wake(runtime, member);
+    wakeInside(runtime, member, boundary);
+  }
+}
+
+/** Tells whether a node is done for its owner. A step that has ended may still wait for its hooks. */
+function isSettled(node: NodeRecord): boolean {
+  const isAwaited = node.role === "member" || node.role === "loop";
+  return isAwaited ? node[LIVE].isDone : hasEnded(node);
 }
 
 /** Leaves a node in the middle of its work until the groups that it has opened have been looked at. */

@@ -37,6 +37,8 @@ export interface SimulationOptions {
   rules?: readonly TaskRule[];
   /** After each commit loads every workflow again from its stored parts, as after a crash. */
   isForgetful?: boolean;
+  /** What happens at the same time is reported in the opposite order. */
+  isReversed?: boolean;
   /** Does what executors do besides the script: successful tasks leave their output artifacts, and deadlines end tasks. */
   isLikeExecutors?: boolean;
   /** Names of the deployment. @default those of the reference */
@@ -64,6 +66,7 @@ export class Simulation {
   readonly #parts = new Map<string, Record<string, string>>();
   readonly #isForgetful: boolean;
   readonly #isLikeExecutors: boolean;
+  readonly #isReversed: boolean;
   readonly #limits: WorkflowLimits;
   readonly #naming: Naming;
   #random = 0;
@@ -74,6 +77,7 @@ export class Simulation {
     this.rules = [...rules];
     this.#isForgetful = isForgetful;
     this.#isLikeExecutors = isLikeExecutors;
+    this.#isReversed = options.isReversed ?? false;
     this.#limits = options.limits ?? DEFAULT_LIMITS;
   }
 
@@ -93,6 +97,11 @@ export class Simulation {
   addManifest(kind: ManifestKind, manifest: { metadata: { name?: string } }): void {
     const key = manifestKey(kind, SIMULATION_NAMESPACE, manifest.metadata.name ?? "");
     this.#manifests.set(key, manifest);
+  }
+
+  /** Ids of the tasks that were started and have not ended. */
+  get openTasks(): string[] {
+    return [...this.#jobs.keys()];
   }
 
   /** Creates a workflow without validation. It must have a name. */
@@ -195,7 +204,9 @@ export class Simulation {
       const [workflow = "", ...timer] = key.split(" ");
       accept(this.#state(workflow), { type: "timer-fired", timer: timer.join(" ") }, this.env);
     }
-    for (const [id, job] of [...this.#jobs]) {
+    const jobs = [...this.#jobs];
+    if (this.#isReversed) jobs.reverse();
+    for (const [id, job] of jobs) {
       const rule = ruleOf(this.rules, job);
       const outcome = outcomeNow(job, rule);
       if (outcome === "Pending") continue;

@@ -26,7 +26,6 @@ import {
   areMembersDone,
   createWithoutRun,
   failFast,
-  hasWokenWatcher,
   loopFault,
   openBoundary,
   startCalls,
@@ -67,7 +66,7 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   if (turn.state.runtime.opened.length > 0) return;
   const isLeft = dag.fault === undefined && dag.ready.length > dag.firstReady;
   if (hasEnded(node) || failFast(turn, node, undefined, isLeft)) return;
-  if (!areMembersDone(node) || hasWokenWatcher(turn, node, node)) return;
+  if (!areMembersDone(node)) return;
   if (isCutApart(turn, node, dag) && failFast(turn, node, undefined, true)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   if (dag.fault !== undefined) {
@@ -295,7 +294,7 @@ function elementsOf(group: NodeRecord): NodeRecord[] {
 
 /** Continues the group of a loop: works out its calls, begins its hooks, and then the calls. */
 export function evaluateTaskGroup(turn: Turn, group: NodeRecord): void {
-  if (openBoundary(turn, group, ({ message }) => message) === undefined) return;
+  if (openBoundary(turn, group) === undefined) return;
   beginLoopHooks(turn, group);
   if (turn.state.runtime.opened.length > 0) return;
   startElements(turn, group);

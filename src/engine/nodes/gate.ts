@@ -4,11 +4,12 @@
  */
 import { setId } from "../member_sets.ts";
 import { memoryOf, ownerOf } from "../live.ts";
-import { wake } from "../runtime.ts";
+import { wake, wakeBoundary } from "../runtime.ts";
 import { refusal } from "../shutdown/refuse_start.ts";
 import { stopReason } from "../shutdown/stop_reason.ts";
 import { executedSpec, workflowName } from "../state.ts";
-import { hasEnded, type NodeRecord } from "../records.ts";
+import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
+import { latestAttempt } from "../scope/attempts.ts";
 import type { Turn } from "../turn.ts";
 import { frameOf } from "../scope/call.ts";
 
@@ -56,13 +57,15 @@ export const FAIL_FAST_TEXT = "template has failed or errored children and failF
 
 /** Tells whether nothing more will begin inside a boundary, because something has failed there. */
 export function isShut(turn: Turn, boundary: NodeRecord | undefined): boolean {
-  return boundary !== undefined && frameOf(turn, boundary).template.failFast === true &&
-    memoryOf(boundary).unsuccessful > 0;
+  return boundary !== undefined && memoryOf(boundary).unsuccessful > 0 &&
+    frameOf(turn, boundary).template.failFast === true;
 }
 
 /** Looks again at a boundary inside which nothing more begins and nothing is at work: it waits for nothing more. */
 export function wakeIdle(turn: Turn, boundary: NodeRecord): void {
-  if (isShut(turn, boundary) && !isAnyAtWork(turn, boundary)) wake(turn.state.runtime, boundary);
+  if (isShut(turn, boundary) && !isAnyAtWork(turn, boundary)) {
+    wakeBoundary(turn.state.runtime, boundary);
+  }
 }
 
 /** Tells whether pods, Steps or DAG nodes inside a boundary are pending or running; a daemon that runs ends only with it. */
@@ -107,19 +110,40 @@ function isWorkflowFull(turn: Turn): boolean {
 }
 
 /**
- * Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places.
+ * Tells whether a node waits although there is a place: it will be served in this turn, unless others take all places. It is
+ * then looked at again.
  * @param boundary the node in which it wants a place
  */
 export function isNext(turn: Turn, node: NodeRecord, boundary: NodeRecord): boolean {
-  const { gated, gatedIn, serving } = turn.state.runtime;
-  if (serving === node.id || isWorkflowFull(turn)) return false;
-  if (gated?.has(node.id) === true) return true;
-  return gatedIn?.get(boundary.id)?.has(node.id) === true &&
-    memoryOf(boundary).activeChildren < limitOf(turn, boundary);
+  const { runtime } = turn.state;
+  if (runtime.serving === node.id || isWorkflowFull(turn)) return false;
+  const isWaiting = runtime.gated?.has(node.id) === true ||
+    (runtime.gatedIn?.get(boundary.id)?.has(node.id) === true &&
+      memoryOf(boundary).activeChildren < limitOf(turn, boundary));
+  if (isWaiting) (runtime.hopeful ??= new Set()).add(node.id);
+  return isWaiting;
+}
+
+/** Serves whoever waits for a place, one after the other. False when there is nobody left to look at. */
+export function serveGated(turn: Turn): boolean {
+  return serveFirst(turn) || lookAtHopeful(turn);
+}
+
+/** Looks again at the nodes that hoped for a place, once after each change: others may have taken all places. */
+function lookAtHopeful({ state: { runtime, nodes } }: Turn): boolean {
+  const { hopeful } = runtime;
+  if (hopeful === undefined || runtime.hopefulAt === runtime.revision) return false;
+  runtime.hopeful = undefined;
+  runtime.hopefulAt = runtime.revision;
+  for (const id of hopeful) {
+    const node = nodes.get(id);
+    if (node !== undefined) wake(runtime, node);
+  }
+  return true;
 }
 
 /** Serves the first waiter in the order of the tree that now has a place, unless it was tried. False when there is none. */
-export function serveGated(turn: Turn): boolean {
+function serveFirst(turn: Turn): boolean {
   const { runtime } = turn.state;
   if (runtime.gated === undefined && runtime.gatedIn === undefined) return false;
   const areAllServed = stopReason(turn) !== undefined;
@@ -200,7 +224,7 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
   }
   if (!hasEnded(node)) {
     const isWaitingForLocks = node.synchronizationStatus?.waiting !== undefined;
-    if (node.type === "Retry" || isWaitingForLocks) return wayTo(turn, node);
+    if (isWaitingForLocks || awaitsAttempt(node)) return wayTo(turn, node);
     const { dag, brokenHook } = memoryOf(node);
     const beginsNothing = isShut(turn, node) || (brokenHook ?? dag?.fault) !== undefined;
     const next = beginsNothing ? undefined : dag?.ready[dag.firstReady];
@@ -210,6 +234,13 @@ function pathOf(turn: Turn, node: NodeRecord): number[] {
   return owner?.type === "StepGroup"
     ? [...wayTo(turn, owner), Infinity, node.order]
     : [...wayTo(turn, node), Infinity];
+}
+
+/** Tells whether a node is a retry node that wants to begin an attempt. While one goes on, it can only want to begin hooks. */
+function awaitsAttempt(node: NodeRecord): boolean {
+  if (node.type !== "Retry") return false;
+  const last = latestAttempt(node);
+  return last === undefined || hasEnded(last) || isUntouched(last);
 }
 
 function wayTo(turn: Turn, node: NodeRecord): number[] {

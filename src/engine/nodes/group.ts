@@ -1,7 +1,7 @@
 /** What Steps and DAG nodes have in common: they begin several calls, and end when all of them are done. */
 import type { StepLike } from "../../spec/manifest.ts";
 import { addNode, cancelTask, change, end } from "../change.ts";
-import { isFailure } from "../failure.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
 import { hasEnded, isFailedOrError, isUntouched, type NodeRecord } from "../records.ts";
 import {
   type ExpandedCall,
@@ -11,7 +11,7 @@ import {
   membersOf,
   memoryOf,
 } from "../live.ts";
-import { noteFailure, releaseCalls, wake } from "../runtime.ts";
+import { noteFailure, releaseCalls } from "../runtime.ts";
 import { findExpandedCall, type Links, memberCall, workOutCalls } from "../scope/call.ts";
 import { loopOutputs } from "../scope/loop_outputs.ts";
 import { stepReferences } from "../scope/references.ts";
@@ -42,21 +42,10 @@ export function failFast(
   isLeft = false,
 ): boolean {
   if (!isShut(turn, node)) return false;
-  if (node.role === "attempt" && group !== undefined) {
-    if (endsByItself(group)) return false;
-    // After a restart its steps are looked at last, and only then tell that they are done.
-    if (membersOf(group).some((step) => step[LIVE].isQueued)) {
-      wake(turn.state.runtime, group);
-      return true;
-    }
-  }
+  memoryOf(node).isToldIdle = false;
+  if (node.role === "attempt" && group !== undefined && endsByItself(group)) return false;
   if (!isAnyAtWork(turn, node)) {
     if (!isLeft && isDoneByFailure(node, group ?? node)) return false;
-    // What is about to end by itself does so first. After a restart everything is looked at, the outer nodes first.
-    if (isSomethingWoken(node)) {
-      wake(turn.state.runtime, node);
-      return true;
-    }
     if (group !== undefined) end(turn, group, "Failed", FAIL_FAST_TEXT);
     end(turn, node, "Failed", FAIL_FAST_TEXT);
     change(turn, node, { outbound: [] });
@@ -112,18 +101,6 @@ function endInside(turn: Turn, node: NodeRecord): void {
   }
 }
 
-/** Tells whether an open node inside this one is still to be looked at, or to hear of a member that has ended. */
-function isSomethingWoken(node: NodeRecord): boolean {
-  return membersOf(node).some((member) =>
-    (!hasEnded(member) && (member[LIVE].isQueued || isAnyQueued(member))) ||
-    isSomethingWoken(member)
-  );
-}
-
-function isAnyQueued(owner: NodeRecord): boolean {
-  return membersOf(owner).some((member) => member[LIVE].isQueued);
-}
-
 /**
  * Begins the calls of a group in order, until the gate closes, or until one of them is itself a group, which is then looked at
  * first. In a step group also until one of them cannot be carried out: the group then ends.
@@ -170,27 +147,30 @@ function isBroken({ firstFailed, brokenHook }: GroupMemory): boolean {
 /**
  * The node of a group that may go on, once the calls of the group are worked out; undefined while it may not. When they
  * cannot be worked out, the group ends.
- *
- * @param reasonOf what the group then says
  */
-export function openBoundary(
-  turn: Turn,
-  group: NodeRecord,
-  reasonOf: (error: Error) => string,
-): NodeRecord | undefined {
+export function openBoundary(turn: Turn, group: NodeRecord): NodeRecord | undefined {
   if (hasEnded(group) || isUntouched(group)) return undefined;
   const node = getOwner(turn, group);
   if (hasEnded(node)) return undefined;
-  if (memoryOf(group).calls !== undefined) return node;
+  const memory = memoryOf(group);
+  if (memory.unmade !== undefined) return node;
   try {
-    workOutCalls(turn, node, group);
+    if (memory.calls === undefined) workOutCalls(turn, node, group);
+    memory.unmade = 0;
     endUncalled(turn, group);
     return node;
   } catch (error) {
     if (!isFailure(error)) throw error;
-    end(turn, group, "Error", reasonOf(error));
+    end(turn, group, "Error", reasonOf(group, error));
     return undefined;
   }
+}
+
+/** The message of a step group says so when references cannot be resolved. Other messages are clear by themselves. */
+function reasonOf({ type }: NodeRecord, error: Error): string {
+  return type !== "StepGroup" || error instanceof NodeFailure
+    ? error.message
+    : `failed to resolve references: ${error.message}`;
 }
 
 /** Ends what was copied from another workflow, whose loop had other items. */
@@ -241,21 +221,6 @@ function leaveOut(turn: Turn, node: NodeRecord, { error, skip }: ExpandedCall): 
   const isFault = error !== undefined && getOwner(turn, node).type === "StepGroup";
   if (isFault) change(turn, node, { isErrored: true });
   end(turn, node, error === undefined ? "Skipped" : "Error", error ?? skip);
-}
-
-/**
- * Tells whether a step that ended, and whose hooks read other steps, is still to be looked at: such a hook may begin as long as
- * the group goes on. The group is then looked at after it. After a restart the group may come first.
- * @param boundary the node of the template
- */
-export function hasWokenWatcher(turn: Turn, boundary: NodeRecord, group: NodeRecord): boolean {
-  const { runtime, nodes } = turn.state;
-  for (const id of runtime.watching?.get(boundary.id) ?? []) {
-    if (nodes.get(id)?.[LIVE].isQueued !== true) continue;
-    wake(runtime, group);
-    return true;
-  }
-  return false;
 }
 
 /** Tells whether every member of a group is done. */

@@ -4,8 +4,8 @@
  * recursion, so a turn can end between any two looks.
  */
 import { isFailure, ManifestNeeded } from "../failure.ts";
-import { hasEnded, type NodeRecord } from "../records.ts";
-import { LIVE, ownerOf } from "../live.ts";
+import { hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
+import { boundaryOf, LIVE, ownerOf } from "../live.ts";
 import { interrupt, type Interrupted, stackOpened, wake } from "../runtime.ts";
 import type { GivenArguments } from "../scope/arguments.ts";
 import type { Call } from "../scope/call.ts";
@@ -14,6 +14,7 @@ import { needManifest } from "../stored_manifests.ts";
 import type { Turn } from "../turn.ts";
 import { noteWork, TurnOver } from "../turn_budget.ts";
 import { failNode } from "./fail_node.ts";
+import { wakeIdle } from "./gate.ts";
 import { kindOf } from "./kinds.ts";
 import { lookAtMember } from "./member.ts";
 import { beginLocked, startCall } from "./start.ts";
@@ -24,18 +25,14 @@ export function lookAtWoken(turn: Turn): void {
   if (!resumeInterrupted(turn)) return;
   // Nodes that need a manifest that is not loaded. The next turn looks at them again.
   let left: NodeRecord[] | undefined;
-  let at = 0;
   try {
-    while (at < runtime.queue.length) {
-      const node = runtime.queue[at++] as NodeRecord;
+    for (let node = runtime.queue.take(); node !== undefined; node = runtime.queue.take()) {
       // It may have been looked at as one that was interrupted.
       if (!node[LIVE].isQueued) continue;
       if (lookSafely(turn, node, "look")) (left ??= []).push(node);
       if (isOver(turn) || !resumeInterrupted(turn)) break;
     }
   } finally {
-    if (at === runtime.queue.length) runtime.queue.length = 0;
-    else runtime.queue.splice(0, at);
     for (const node of left ?? []) wake(runtime, node);
   }
 }
@@ -115,11 +112,18 @@ function look(turn: Turn, node: NodeRecord, rest: Interrupted["rest"]): void {
       return interrupt(runtime, node, "calls");
     }
   }
+  if (hasEnded(node)) tellBoundary(turn, node);
   const isMember = isAwaited(turn, node);
   if (isMember && runtime.opened.length === 0) lookAtMember(turn, node);
   if (runtime.opened.length === 0) return;
   if (isMember) interrupt(runtime, node, "member");
   else stackOpened(runtime);
+}
+
+/** Under failFast, what waits for hooks or attempts of a child waits for nothing more when nothing is at work. */
+function tellBoundary(turn: Turn, node: NodeRecord): void {
+  const boundary = boundaryOf(turn.state.nodes, node);
+  if (boundary !== undefined && isBoundaryAtWork(boundary)) wakeIdle(turn, boundary);
 }
 
 /** Tells whether a node is a step, task or loop for which its owner still waits. */

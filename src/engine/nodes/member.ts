@@ -16,6 +16,7 @@ import { LIVE, membersOf, memoryOf } from "../live.ts";
 import { noteBrokenHook, noteFailure, wake } from "../runtime.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { isNext, isShut } from "./gate.ts";
+import { openBoundary } from "./group.ts";
 import { beginIfUntouched, failToStart, startCall } from "./start.ts";
 import { isFailure } from "../failure.ts";
 import {
@@ -146,6 +147,9 @@ function stepOf(turn: Turn, node: NodeRecord): StepLike | undefined {
   // In a DAG the hooks of a loop belong to the loop as a whole. Its exit handler runs for each element too.
   if (node.role === "loop") return written;
   if (node.index === undefined) return written;
+  // A group whose calls can't be worked out ends. Its members have nothing more to do.
+  const owner = getOwner(turn, node);
+  if (owner.type !== "DAG" && openBoundary(turn, owner) === undefined) return undefined;
   const step = findExpandedCall(turn, node)?.step;
   return step !== undefined && isLoopElementOfDag(turn, node) ? onlyExit(step) : step;
 }

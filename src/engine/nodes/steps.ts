@@ -2,7 +2,6 @@
 import { inOnePiece } from "../../base/flat_text.ts";
 import { isLoop } from "../../spec/loops.ts";
 import { addNode, change, end } from "../change.ts";
-import { NodeFailure } from "../failure.ts";
 import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
 import { findExpandedCall, frameOf } from "../scope/call.ts";
@@ -15,7 +14,6 @@ import {
   areMembersDone,
   createWithoutRun,
   failFast,
-  hasWokenWatcher,
   loopFault,
   openBoundary,
   startCalls,
@@ -107,10 +105,9 @@ function addGroup(
 
 /** Continues a step group: works out its calls, creates the steps that do not run, and begins the others. */
 export function evaluateGroup(turn: Turn, group: NodeRecord): void {
-  const memory = memoryOf(group);
-  if (memory.calls === undefined) memory.unmade = 0;
-  const node = openBoundary(turn, group, reasonOf);
+  const node = openBoundary(turn, group);
   if (node === undefined) return;
+  const memory = memoryOf(group);
   const calls = memory.calls ?? [];
   while (memory.unmade !== undefined && memory.unmade < calls.length) {
     const call = calls[memory.unmade] as ExpandedCall;
@@ -122,13 +119,6 @@ export function evaluateGroup(turn: Turn, group: NodeRecord): void {
   if (!failFast(turn, node, group)) startSteps(turn, group);
 }
 
-/** The message says so when references cannot be resolved. Other messages are clear by themselves. */
-function reasonOf(error: Error): string {
-  return error instanceof NodeFailure
-    ? error.message
-    : `failed to resolve references: ${error.message}`;
-}
-
 /** Begins the steps that may begin, and ends the group when all of them are done. */
 export function startSteps(turn: Turn, group: NodeRecord): void {
   const node = getOwner(turn, group);
@@ -136,7 +126,6 @@ export function startSteps(turn: Turn, group: NodeRecord): void {
   startCalls(turn, node, group);
   if (turn.state.runtime.opened.length > 0) return;
   if (failFast(turn, node, group) || !areMembersDone(group)) return;
-  if (hasWokenWatcher(turn, node, group)) return;
   const { firstFailed: failed, brokenHook, cursor, calls = [] } = memoryOf(group);
   if (brokenHook !== undefined) {
     end(turn, group, "Error", brokenHook.message);

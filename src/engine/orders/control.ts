@@ -19,7 +19,7 @@ import { NodeFailure } from "../failure.ts";
 import { type PreparedRetry, prepareRetry, retryWorkflow } from "./manual_retry.ts";
 import { enter, stateAfter } from "../life/life.ts";
 import { applyTo, nodesToEnd, parseOutputs } from "./orders.ts";
-import { wake } from "../runtime.ts";
+import { wakeOpen } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
 import { isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
@@ -74,6 +74,7 @@ function shutDown(turn: Turn, strategy: "Stop" | "Terminate", message = ""): voi
   const { state } = turn;
   state.specs.spec = { ...state.specs.spec, shutdown: strategy };
   state.pending.specs = true;
+  wakeOpen(state.runtime, state.nodes);
   if (message === "" && state.header.stopMessage === undefined) return;
   if (message === "") delete state.header.stopMessage;
   else state.header.stopMessage = message;
@@ -96,7 +97,7 @@ function resume(turn: Turn, request: Extract<ControlRequest, { type: "resume" }>
     state.specs.spec = spec;
     state.pending.specs = true;
     // Work that was held back is looked at again.
-    for (const node of state.nodes.values()) wake(state.runtime, node);
+    wakeOpen(state.runtime, state.nodes);
   }
   applyTo(turn, request, nodes);
 }

@@ -4,7 +4,7 @@ import type { DagTemplate } from "../../spec/manifest.ts";
 import { findDependencies } from "../../spec/task_dependencies.ts";
 import { mayHoldTag } from "./expressions.ts";
 import type { DagMemory, DagPlan, Frame } from "../live.ts";
-import type { NodeRecord } from "../records.ts";
+import { isUntouched, type NodeRecord } from "../records.ts";
 
 const NONE: readonly number[] = [];
 
@@ -45,8 +45,12 @@ function ancestorsOf({ dependencies }: DagPlan, direct: readonly number[]): Set<
   return found;
 }
 
-/** Adds a task whose dependencies are done. Tasks begin in the order of the walk from the targets. */
+/**
+ * Adds a task whose dependencies are done, unless it has begun: after a restart it may have. Tasks begin in the order of the walk
+ * from the targets.
+ */
 export function addReady(memory: DagMemory, task: number): void {
+  if (hasBegun(memory, task)) return;
   const { plan: { rank }, ready } = memory;
   const own = rank[task] as number;
   let at = memory.firstReady;
@@ -57,6 +61,11 @@ export function addReady(memory: DagMemory, task: number): void {
     else at = middle + 1;
   }
   ready.splice(at, 0, task);
+}
+
+function hasBegun({ nodes }: DagMemory, task: number): boolean {
+  const node = nodes[task];
+  return node !== undefined && !isUntouched(node);
 }
 
 /** Lets the tasks that depend on one wait for it again. Those that have begun go on. */
@@ -167,7 +176,7 @@ export function planDag(frame: Frame, members: readonly NodeRecord[]): DagMemory
   const memory: DagMemory = {
     plan,
     waitingFor: counts.slice(),
-    ready: order.filter((task) => counts[task] === 0),
+    ready: [],
     firstReady: 0,
     begun: new Uint8Array(counts.length),
     nodes: new Array<NodeRecord | undefined>(counts.length).fill(undefined),
@@ -175,6 +184,7 @@ export function planDag(frame: Frame, members: readonly NodeRecord[]): DagMemory
     fault: undefined,
   };
   for (const member of members) noteTaskNode(memory, member);
+  memory.ready = order.filter((task) => counts[task] === 0 && !hasBegun(memory, task));
   return memory;
 }
 
