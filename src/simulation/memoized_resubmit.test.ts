@@ -355,3 +355,25 @@ templates:
   const reader = nodes.find(({ name }) => name === "x[1].b");
   expect(reader?.inputs?.parameters?.[0]?.value).toBe("[[1,2],7]");
 });
+
+test.each(["work", "again"])(
+  "exit handlers that a copy has yet to begin run also after its deadline: %s",
+  (handler) => {
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+activeDeadlineSeconds: 9
+templates:
+  - { name: main, steps: [[{ name: a, template: work, onExit: ${handler} }]] }${LEAVES}`,
+      WAIT_S,
+      { rules: [{ node: "^w", outcome: "Failed" }, { node: "a$", outcome: "Hang" }] },
+    );
+    simulation.resubmit("w", "x", { memoized: true });
+    passTime(simulation, WAIT_S);
+    const { phase, nodes = {} } = simulation.view("x").status ?? {};
+    expect(phase).toBe("Failed");
+    const rows = Object.values(nodes).map(({ name, phase }) => [name, phase]);
+    expect(rows).toContainEqual(["x[0].a", "Failed"]);
+    expect(rows).toContainEqual(["x[0].a.onExit", "Succeeded"]);
+  },
+);

@@ -88,7 +88,7 @@ function areLocksFree(simulation: Simulation): boolean {
     spec: {
       entrypoint: "main",
       synchronization: {
-        mutexes: [{ name: "m" }, { name: "group-1" }, { name: "group-2" }, { name: "group-3" }],
+        mutexes: [{ name: "m" }, { name: "group-1" }, { name: "group-2" }, { name: "group-3" }, { name: "whole" }],
       },
       templates: [{
         name: "main",

@@ -53,6 +53,24 @@ const LEAVES: Record<string, Omit<Template, "name">> = {
     suspend: { duration: "1" },
     outputs: { parameters: [{ name: "o", valueFrom: { supplied: {} } }] },
   },
+  answer: {
+    inputs: { parameters: [{ name: "o", default: "no", enum: ["no", "yes"] }] },
+    suspend: { duration: "1" },
+    outputs: { parameters: [{ name: "o", valueFrom: { supplied: {} } }] },
+  },
+  make: {
+    container: CONTAINER,
+    outputs: {
+      parameters: [
+        { name: "list", valueFrom: { path: "/list" }, globalName: "list" },
+        { name: "known", valueFrom: { path: "/known", default: "[3]" } },
+      ],
+    },
+  },
+  take: {
+    inputs: { parameters: [{ name: "x", default: "d" }] },
+    container: CONTAINER,
+  },
   locked: { container: CONTAINER, synchronization: { mutexes: [{ name: "m" }] } },
   "locked-again": {
     container: CONTAINER,
@@ -109,6 +127,11 @@ const LOOPS: Record<string, (earlier: string | undefined) => Partial<StepLike>> 
     earlier === undefined
       ? { withSequence: { count: 2 } }
       : { withParam: `{{${earlier}.outputs.result}}` },
+
+  list: (earlier) =>
+    earlier === undefined ? {} : { withParam: `{{${earlier}.outputs.parameters.list}}` },
+  known: (earlier) =>
+    earlier === undefined ? {} : { withParam: `{{${earlier}.outputs.parameters.known}}` },
 };
 
 const WHENS: Record<string, (earlier: string | undefined) => Partial<StepLike>> = {
@@ -140,6 +163,7 @@ type Shape = string | {
   calls: Call[];
   settings: Omit<Template, "name">;
   isFailFast: boolean;
+  hasOutput: boolean;
 };
 
 /** Mostly the first of some texts. */
@@ -186,6 +210,7 @@ function shapes(depth: number): fc.Arbitrary<Shape> {
     calls: fc.array(call, { minLength: 1, maxLength: 4 }),
     settings: fc.oneof(fc.constant({}), settings(depth)),
     isFailFast: fc.boolean(),
+    hasOutput: fc.boolean(),
   });
 }
 
@@ -194,9 +219,11 @@ function stepOf(call: Call, at: number, template: string, isDag: boolean): DagTa
   const before = isDag ? at - 2 : at < 3 ? -1 : 0;
   const earlier = before < 0 ? undefined : `${root}.s${before}`;
   const depends = isDag && before >= 0 ? DEPENDS[call.depends]?.(`s${before}`) ?? {} : {};
+  const value = earlier === undefined ? "1" : `{{${earlier}.outputs.result}}`;
   return {
     name: `s${at}`,
     template,
+    ...(template === "take" ? { arguments: { parameters: [{ name: "x", value }] } } : {}),
     ...LOOPS[call.loop]?.(earlier),
     ...WHENS[call.when]?.(earlier),
     ...depends,
@@ -215,6 +242,11 @@ function templatesOf(shape: Shape): { templates: Template[]; entrypoint: string 
     const template: Template = { name, ...one.settings };
     templates.push(template);
     const steps = one.calls.map((call, at) => stepOf(call, at, add(call.template), one.isDag));
+    const root = one.isDag ? "tasks" : "steps";
+    if (one.hasOutput) {
+      const valueFrom = { parameter: `{{${root}.s0.outputs.result}}`, default: "[4]" };
+      template.outputs = { parameters: [{ name: "list", valueFrom, globalName: name }] };
+    }
     if (one.isDag) template.dag = { tasks: steps, failFast: one.isFailFast };
     else template.steps = [steps.slice(0, 3), steps.slice(3)].filter(({ length }) => length > 0);
     return name;
@@ -231,6 +263,7 @@ const rules: fc.Arbitrary<TaskRule[]> = fc.array(
     outcome: fc.constantFrom<NonNullable<TaskRule["outcome"]>>("Succeeded", "Failed", "Error"),
     after: fc.integer({ min: 1, max: 4 }),
     exitCode: fc.constantFrom(1, 3),
+    parameters: fc.constantFrom({ list: "[1,2]", known: "[]" }, {}),
   }),
   { maxLength: 4 },
 );
@@ -243,6 +276,7 @@ const requests: readonly ControlRequest[] = [
   { type: "resume", nodeFieldSelector: "templateName=hold" },
   { type: "stop", nodeFieldSelector: "templateName=hold", message: "no" },
   { type: "set", nodeFieldSelector: "templateName=ask", outputParameters: '{"o":"1"}' },
+  { type: "set", nodeFieldSelector: "templateName=answer", phase: "Failed", message: "no" },
   { type: "retry" },
   { type: "retry", restartSuccessful: true, nodeFieldSelector: "displayName=s0" },
   { type: "retry", restartSuccessful: true, nodeFieldSelector: "templateName=work" },
@@ -262,6 +296,8 @@ export function randomRuns(depth: number): fc.Arbitrary<RandomRun> {
     spec: fc.record({
       parallelism: fc.constantFrom(1, 2, 3),
       onExit: fc.constantFrom("work", "again"),
+      retryStrategy: fc.constant({ limit: 1 }),
+      synchronization: fc.constant({ mutexes: [{ name: "whole" }] }),
       activeDeadlineSeconds: fc.integer({ min: 3, max: 9 }),
       hooks: fc.constant({
         over: { template: "work", expression: 'workflow.status == "Failed"' },

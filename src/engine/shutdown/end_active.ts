@@ -5,7 +5,7 @@ import { LIVE } from "../live.ts";
 import { noteReplaced } from "../turn_budget.ts";
 import { latestAttempt } from "../scope/attempts.ts";
 import { wake } from "../runtime.ts";
-import { hasEnded, type NodeRecord } from "../records.ts";
+import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
@@ -30,7 +30,9 @@ function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
   let hasEndedAny = false;
   for (let id = ids.at(-1); id !== undefined; id = ids.at(-1)) {
     const node = turn.state.nodes.get(id);
-    const isSpared = node === undefined || (node.isExit === true && !reason.isHard);
+    // A copy that has not begun is not active. Whoever begins it sees that it may no longer run, unless it is an exit handler.
+    const isSpared = node === undefined || isUntouched(node) ||
+      (node.isExit === true && !reason.isHard);
     if (!isSpared && turn.budget?.isOver === true) {
       turn.budget.isCut = true;
       break;
