@@ -377,3 +377,18 @@ templates:
     expect(rows).toContainEqual(["x[0].a.onExit", "Succeeded"]);
   },
 );
+
+test("a DAG that a broken hook ends does not wait for copied tasks that no longer begin", () => {
+  const { phase, nodes } = resubmitted(
+    `
+templates:
+  - name: main
+    dag:
+      tasks:
+        - { name: a, template: again, hooks: { run: { template: work, expression: "1 +" } } }
+        - { name: b, template: again }`,
+    [],
+  );
+  expect(phase).toBe("Error");
+  expect(nodes.get("")).toBe("Error");
+});

@@ -5,7 +5,13 @@
 import fc from "fast-check";
 import type { ControlRequest } from "../../src/engine/command.ts";
 import type { TaskRule } from "../../src/simulation/task_rule.ts";
-import type { DagTask, StepLike, Template, Workflow } from "../../src/spec/manifest.ts";
+import type {
+  DagTask,
+  StepLike,
+  Synchronization,
+  Template,
+  Workflow,
+} from "../../src/spec/manifest.ts";
 
 /** What a user asks, and when. */
 export interface Order {
@@ -297,7 +303,7 @@ export function randomRuns(depth: number): fc.Arbitrary<RandomRun> {
       parallelism: fc.constantFrom(1, 2, 3),
       onExit: fc.constantFrom("work", "again"),
       retryStrategy: fc.constant({ limit: 1 }),
-      synchronization: fc.constant({ mutexes: [{ name: "whole" }] }),
+      synchronization: fc.constant<Synchronization>({ mutexes: [{ name: "whole" }] }),
       activeDeadlineSeconds: fc.integer({ min: 3, max: 9 }),
       hooks: fc.constant({
         over: { template: "work", expression: 'workflow.status == "Failed"' },

@@ -23,6 +23,7 @@ import { branchPhases } from "./dag_phase.ts";
 import { dependsLogic, holdsDepends, isPlainDepends, taskResults } from "./depends_condition.ts";
 import { failNode } from "./fail_node.ts";
 import {
+  areBegunDone,
   areMembersDone,
   createWithoutRun,
   failFast,
@@ -60,13 +61,12 @@ export function startTasks(turn: Turn, node: NodeRecord): void {
   const frame = frameOf(turn, node);
   const memory = memoryOf(node);
   const dag = memory.dag ??= planDag(frame, membersOf(node));
-  if (memory.brokenHook === undefined && dag.fault === undefined) {
-    beginReady(turn, node, frame, dag);
-  }
+  const isBroken = () => (memory.brokenHook ?? dag.fault) !== undefined;
+  if (!isBroken()) beginReady(turn, node, frame, dag);
   if (turn.state.runtime.opened.length > 0) return;
   const isLeft = dag.fault === undefined && dag.ready.length > dag.firstReady;
   if (hasEnded(node) || failFast(turn, node, undefined, isLeft)) return;
-  if (!areMembersDone(node)) return;
+  if (!areMembersDone(node) && !(isBroken() && areBegunDone(node))) return;
   if (isCutApart(turn, node, dag) && failFast(turn, node, undefined, true)) return;
   if (memory.brokenHook !== undefined) return end(turn, node, "Error");
   if (dag.fault !== undefined) {

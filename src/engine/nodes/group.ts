@@ -229,6 +229,13 @@ export function areMembersDone(group: NodeRecord): boolean {
   return doneCount >= memberCount;
 }
 
+/** The same for those that have begun: in a copied tree there may be others. */
+export function areBegunDone(group: NodeRecord): boolean {
+  return membersOf(group).every((member) =>
+    member[LIVE].isDone || member.role === "hook" || isUntouched(member)
+  );
+}
+
 /** What is wrong with the results of a loop that has ended; undefined when nothing is. @param node the group of the loop */
 export function loopFault(node: NodeRecord, step: StepLike): string | undefined {
   try {
