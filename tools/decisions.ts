@@ -67,6 +67,25 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "the results of an empty loop are an empty list",
   },
   {
+    subject:
+      "Output with a default, from `outputs.result` of a loop whose elements were all skipped",
+    reference: "An empty list; only `outputs.parameters.…` takes the default",
+    choice: "same",
+    sluice: "The same",
+    why: "The results are known, and there are none; a loop over that output is then skipped",
+    shown:
+      "src/simulation/outputs.test.ts: the results of a loop whose elements were all left out are an empty list, also beside a default",
+  },
+  {
+    subject: "Step that is skipped, behind a step of its group that can't be carried out",
+    reference: "Has no node",
+    choice: "better",
+    sluice: "Shown as skipped",
+    why: "Its `when` doesn't depend on its neighbours, so neither does what is shown of it",
+    shown:
+      "src/simulation/step_errors.test.ts: a step that is skipped has a node, whatever becomes of the steps before it",
+  },
+  {
     subject: "`withItems: []`",
     reference: "Not treated as a loop: one task with the raw `{{item}}`",
     choice: "better",

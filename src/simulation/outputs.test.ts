@@ -174,3 +174,19 @@ templates:
     expect([outputOf(root, ", default: none"), outputOf(root, "")]).toEqual(["none", "[]"]);
   }
 });
+
+test("the results of a loop whose elements were all left out are an empty list, also beside a default", () => {
+  const outputOf = (root: string) => {
+    const step = `{ name: a, template: work, withItems: [1, 2], when: "{{item}} > 5" }`;
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    outputs: { parameters: [{ name: p, valueFrom: { parameter: "{{${root}.a.outputs.result}}", default: none } }] }
+    ${root === "steps" ? `steps: [[${step}]]` : `dag: { tasks: [${step}] }`}
+  - { name: work, container: { image: x } }`;
+    const { nodes } = simulateWorkflow(spec, 5).view("w").status ?? {};
+    return nodes?.["w"]?.outputs?.parameters?.[0]?.value;
+  };
+  expect([outputOf("steps"), outputOf("tasks")]).toEqual(["[]", "[]"]);
+});

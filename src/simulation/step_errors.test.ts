@@ -122,3 +122,19 @@ templates:
   expect([phase, message]).toEqual(["Failed", "timeout"]);
   expect(Object.values(nodes).map((node) => node.phase)).toEqual(["Failed", "Succeeded"]);
 });
+
+test("a step that is skipped has a node, whatever becomes of the steps before it", () => {
+  const { nodes = {} } = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{ name: a, template: broken }, { name: b, template: work, when: no == yes }]]
+  - { name: broken, dag: { tasks: [{ name: x, template: work, withParam: no list }] } }
+  - { name: work, container: { image: x } }`,
+    5,
+  ).view("w").status ?? {};
+  const rows = Object.values(nodes).map(({ name, phase }) => [name, phase]);
+  expect(rows).toContainEqual(["w[0].a", "Error"]);
+  expect(rows).toContainEqual(["w[0].b", "Skipped"]);
+});
