@@ -138,6 +138,14 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
+    subject: "Daemon with a retry strategy that ends by itself",
+    reference: "Not attempted again; its retry node ends Succeeded",
+    choice: "better",
+    sluice: "Not attempted again; its step fails, as without a retry strategy",
+    why: "Others have used it, and its end must not go unseen",
+    shown: "src/simulation/lost_daemons.test.ts: they are not attempted again, and fail their step",
+  },
+  {
     subject: "Step that can't be carried out, beside others that run",
     reference: "Its group ends at once; the others stay Running in a workflow that has finished",
     choice: "better",

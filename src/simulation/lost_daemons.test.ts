@@ -32,6 +32,28 @@ describe.each([false, true])("loaded again after each step: %s", (forgets) => {
     expect(inSteps("w[0].daemon.onExit")?.phase).toBe("Succeeded");
   });
 
+  test("they are not attempted again, and fail their step", () => {
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{ name: d, template: serve }], [{ name: a, template: work }, { name: b, template: work }]]
+  - { name: serve, daemon: true, retryStrategy: { limit: 1 }, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+    const rules = [{ node: "d\\(0\\)", outcome: "Succeeded" as const, after: 3 }, {
+      node: "b$",
+      after: 6,
+    }];
+    const simulation = simulateWorkflow(spec, 20, { rules, isForgetful: forgets });
+    const { phase, message, nodes = {} } = simulation.view("w").status ?? {};
+    const rows = Object.values(nodes).map((node) => [node.name, node.phase]);
+    expect(rows).toContainEqual(["w[0].d", "Failed"]);
+    expect(rows).toContainEqual(["w[0].d(0)", "Failed"]);
+    expect(rows.map(([name]) => name)).not.toContain("w[0].d(1)");
+    const daemon = Object.values(nodes).find(({ name }) => name === "w[0].d");
+    expect([phase, message]).toEqual(["Failed", `child '${daemon?.id}' failed`]);
+  });
+
   test("the first step that failed is named, though it is a daemon", () => {
     const steps = "[[{ name: daemon, template: serve }, { name: user, template: work }]]";
     const node = nodesOf(`steps: ${steps}`, forgets);

@@ -21,8 +21,9 @@ import { goTime, humanizeWait } from "../scope/time_text.ts";
 
 /** Continues a retry node: with its next attempt, with a wait, or with its end. */
 export function evaluateRetry(turn: Turn, node: NodeRecord): void {
-  if (node.phase !== "Running" || node.daemoned === true) return;
+  if (node.phase !== "Running") return;
   const last = latestAttempt(node);
+  if (node.daemoned === true) return endIfLost(turn, node, last);
   if (last === undefined) {
     begin(turn, node, 0, undefined);
     return;
@@ -55,6 +56,13 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);
   }
+}
+
+/** A daemon that was ready and ends by itself is lost: others have begun because it ran, so it is not attempted again. */
+function endIfLost(turn: Turn, node: NodeRecord, last: NodeRecord | undefined): void {
+  if (last?.isLostDaemon !== true) return;
+  change(turn, node, { isLostDaemon: true });
+  finish(turn, node, last, last.phase, last.message);
 }
 
 /** The wait before the next attempt is over. The change wakes the node, which looks at the time itself. */
