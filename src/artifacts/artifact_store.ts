@@ -39,6 +39,8 @@ const ELSEWHERE =
 const MAX_ENTRIES = 10_000;
 /** Most characters of the keys of one list. */
 const MAX_LIST_LENGTH = 32 * 1024 * 1024;
+/** What any key counts besides its own: a server may list empty ones for ever. */
+const KEY_LENGTH = 32;
 
 /** Makes the artifact store. */
 export function createArtifactStore(options: ArtifactStoreOptions): ArtifactStore {
@@ -275,7 +277,7 @@ class LocatedArtifacts implements ArtifactStore {
       for await (const found of objects.list(key)) {
         signal?.throwIfAborted();
         keys.push(found);
-        length += found.length;
+        length += KEY_LENGTH + found.length;
         if (length > MAX_LIST_LENGTH) {
           throw invalid(
             `it lists keys of more than ${MAX_LIST_LENGTH} characters; name a longer one`,

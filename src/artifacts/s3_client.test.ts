@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createArtifactStore } from "./artifact_store.ts";
 import { parseRepository } from "./repository_setting.ts";
@@ -66,18 +67,48 @@ test("keys are as they were, in any way to write them, over several answers", as
   expect(asked).toEqual([null, "t/1="]);
 });
 
-test.each([[200], [403]])(
+test.each([
+  [200, "gave an answer of more than 8388608 bytes"],
+  [403, "Unexpected response code 403"],
+])(
   "an answer without an end, with status %d, is refused",
-  async (status) => {
+  async (status, why) => {
     answer = (response) => {
       response.writeHead(status);
       sendForEver(response);
     };
-    const tooLong = "gave an answer of more than 8388608 bytes";
-    await expect(store().list(artifact, SCOPE)).rejects.toThrow(tooLong);
+    await expect(store().list(artifact, SCOPE)).rejects.toThrow(why);
     await expect(store().remove(artifact, SCOPE)).rejects.toThrow();
   },
 );
+
+test("the beginning of a long refusal says why", async () => {
+  answer = (response) => {
+    response.writeHead(403);
+    response.end(
+      `<Error><Code>Late</Code><Message>not today</Message>${" ".repeat(100_000)}</Error>`,
+    );
+  };
+  await expect(store().list(artifact, SCOPE)).rejects.toThrow("repository: not today");
+});
+
+// The library takes hours to read these.
+const COMMENTS = "<!--".repeat(2 ** 20);
+
+test("a refusal full of comments without an end is read at once", async () => {
+  answer = (response) => {
+    response.writeHead(500);
+    response.end(COMMENTS);
+  };
+  await expect(store().list(artifact, SCOPE)).rejects.toThrow("Unexpected response code 500");
+});
+
+test("an upload whose beginning is answered so is refused", async () => {
+  answer = (response) => response.end(COMMENTS);
+  const body = Readable.from([Buffer.alloc(17 * 1024 * 1024)]);
+  await expect(store().write({ name: "a", s3: { key: "n/k" } }, body, SCOPE))
+    .rejects.toThrow("gave an answer of more than 16384 bytes");
+});
 
 test("a list without an end is refused", async () => {
   let page = 0;
@@ -89,6 +120,21 @@ test("a list without an end is refused", async () => {
   };
   await expect(store().list(artifact, SCOPE)).rejects.toThrow("keys of more than 33554432");
   expect(page).toBeLessThan(12);
+});
+
+test("a list of empty keys without an end is refused", async () => {
+  let page = 0;
+  const text = listOf(Array.from({ length: 150_000 }, () => ""), "more");
+  answer = (response) => {
+    page++;
+    response.end(text);
+  };
+  const { port } = server.address() as AddressInfo;
+  const s3 = { endpoint: `127.0.0.1:${port}`, insecure: true, bucket: "hostile", key: "k/" };
+  await expect(store().list({ name: "a", s3 }, SCOPE)).rejects.toThrow(
+    "keys of more than 33554432",
+  );
+  expect(page).toBe(7);
 });
 
 test("a list ends when nobody wants it any more", async () => {

@@ -4,16 +4,22 @@
  */
 import { S3Client, S3Errors } from "@bradenmacdonald/s3-lite-client";
 import { createHash, webcrypto } from "node:crypto";
+import { GatheredBytes } from "../base/gathered_bytes.ts";
 import { invalid } from "../base/problem.ts";
 import { nextTurn, systemClock } from "../platform/clock.ts";
 import { encodePath, encodeQuery, type S3Credentials, signedHeaders } from "./s3_signing.ts";
 
 /** Longest time of one request, of which the largest sends a part. */
 const REQUEST_MS = 10 * 60_000;
-/** Most bytes of an answer. A list of 1,000 of the longest keys has a third of that. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Most bytes of a list. One of 1,000 of the longest keys has a third of that. */
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
+/** Most bytes of any other answer: the library takes a time that grows with the square of its length to read some. */
+const MAX_ANSWER_BYTES = 16 * 1024;
 /** Most answers to one list. */
 const MAX_PAGES = 10_000;
+
+/** Most keys of one list: as many as so many answers have. */
+const MAX_KEYS = 1_000 * MAX_PAGES;
 
 /** A server may put many short keys into an answer. */
 const KEYS_PER_TURN = 10_000;
@@ -69,30 +75,41 @@ export class BoundedS3Client extends S3Client {
     headers.delete("content-length");
     const signed = this.#headers(method, url, await hashOf(body));
     for (const [name, value] of signed) headers.set(name, value);
-    const answer = await this.#answer(url, { method, headers, ...(body && { body }) });
+    const isList = "list-type" in pairs;
+    const answer = await this.#answer(
+      url,
+      { method, headers, ...(body && { body }) },
+      isList ? MAX_LIST_BYTES : MAX_ANSWER_BYTES,
+    );
     if (answer.status === statusCode) return answer;
     if (answer.status >= 400) throw await S3Errors.parseServerError(answer);
     const message = `${this.host} answered ${answer.status} where ${statusCode} was expected`;
     throw new S3Errors.ServerError(answer.status, "UnexpectedStatusCode", message);
   }
 
-  /** An answer whose whole body has come. */
-  async #answer(url: URL, init: RequestInit): Promise<Response> {
+  /** An answer whose whole body has come; of one that is a refusal, its beginning. */
+  async #answer(url: URL, init: RequestInit, maxBytes: number): Promise<Response> {
     const stop = new AbortController();
     const late = new Error(`${this.host} did not answer within ${REQUEST_MS / 1000} s`);
     const cancel = systemClock.after(REQUEST_MS, () => stop.abort(late));
     try {
       const response = await fetch(url, { ...init, signal: stop.signal });
       const { status, headers } = response;
-      const parts: Uint8Array[] = [];
-      let bytes = 0;
+      const isRefusal = status >= 400;
+      const most = isRefusal ? MAX_ANSWER_BYTES : maxBytes;
+      const body = new GatheredBytes();
       for await (const part of response.body ?? []) {
-        bytes += part.length;
-        if (bytes > MAX_ANSWER_BYTES) throw tooLong(this.host);
-        parts.push(part);
+        if (body.length + part.length <= most) {
+          body.add(part);
+          continue;
+        }
+        if (!isRefusal) throw tooLong(this.host, most);
+        body.add(part.subarray(0, most - body.length));
+        break;
       }
       const isEmpty = status === 204 || status === 205 || status === 304;
-      return new Response(isEmpty ? null : Buffer.concat(parts), { status, headers });
+      const bytes = body.bytes as Uint8Array<ArrayBuffer>;
+      return new Response(isEmpty ? null : bytes, { status, headers });
     } finally {
       cancel();
       // An answer that is left in the middle would keep its connection.
@@ -103,6 +120,7 @@ export class BoundedS3Client extends S3Client {
   /** Keys that begin with a prefix, in the order of the server. */
   async *keys(prefix: string): AsyncGenerator<string> {
     let token = "";
+    let keys = 0;
     for (let page = 0; page < MAX_PAGES; page++) {
       const query = {
         "list-type": "2",
@@ -115,6 +133,8 @@ export class BoundedS3Client extends S3Client {
         throw new Error(`${this.host} answered a list with ${JSON.stringify(text.slice(0, 200))}`);
       }
       const [head = "", ...contents] = text.split("<Contents>");
+      keys += contents.length;
+      if (keys > MAX_KEYS) throw invalid(`${this.host} lists more than ${MAX_KEYS} keys`);
       for (const [index, content] of contents.entries()) {
         if (index % KEYS_PER_TURN === KEYS_PER_TURN - 1) await nextTurn();
         yield textIn(content, KEY);
@@ -134,8 +154,8 @@ async function hashOf(body: Uint8Array | undefined): Promise<string> {
   return Buffer.from(hash).toString("hex");
 }
 
-function tooLong(host: string): Error {
-  return invalid(`${host} gave an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+function tooLong(host: string, most: number): Error {
+  return invalid(`${host} gave an answer of more than ${most} bytes`);
 }
 
 const KEY = /<Key>([^<]*)<\/Key>/;

@@ -1,4 +1,5 @@
 /** Request bodies: read within bounds, and as JSON whatever the content type says. */
+import { GatheredBytes } from "../base/gathered_bytes.ts";
 import type { Json } from "../base/json.ts";
 import { readFirstJson } from "../base/json_text.ts";
 import { withExactItems } from "../spec/exact_items.ts";
@@ -160,15 +161,13 @@ async function readBytes(
   // With a known length the body is read at once, which costs less than a stream.
   if (length !== undefined) return new Uint8Array(await request.arrayBuffer());
   if (request.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new GatheredBytes();
   for await (const chunk of request.body) {
-    size += chunk.byteLength;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    held.add(chunk.byteLength);
-    chunks.push(chunk);
+    if (gathered.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+    held.add(chunk.length);
+    gathered.add(chunk);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  return gathered.bytes;
 }
 
 /** How a body may be packed: what clients send who pack it at all. */

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sendOnce } from "./http_client.ts";
 import { type HttpAnswer, type HttpRequest, MAX_HEADER_BYTES } from "./http_message.ts";
@@ -56,6 +57,27 @@ async function linesOf(more: Partial<HttpRequest>, path?: string): Promise<strin
   await send(more, path);
   return got.at(-1)?.split("\r\n") ?? [];
 }
+
+test("an answer in pieces of one byte takes little more than its bytes", async () => {
+  const pieces = "1\r\na\r\n".repeat(500_000);
+  answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`;
+  const before = process.memoryUsage().heapUsed;
+  let most = 0;
+  const looks = setInterval(() => most = Math.max(most, process.memoryUsage().heapUsed), 1);
+  const text = await send({ maxBytes: 1_000_000 });
+  clearInterval(looks);
+  expect(text.length).toBe(500_000);
+  // Kept one by one, they took 75 MB.
+  expect(most - before).toBeLessThan(45_000_000);
+});
+
+test("a user in the URL that can't be decoded is refused by name", async () => {
+  const url = new URL(base.replace("http://", "http://user:pa%25ss@"));
+  answer = OK;
+  expect(await send({ url })).toBe("ok");
+  url.password = "pa%ss";
+  await expect(send({ url })).rejects.toThrow("the user or password in the URL can't be decoded");
+});
 
 test("requests that follow one another share a connection, those at the same time do not", async () => {
   answer = OK;

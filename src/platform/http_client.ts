@@ -5,6 +5,7 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
+import { GatheredBytes } from "../base/gathered_bytes.ts";
 import { toSentHeader } from "../base/header_text.ts";
 import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from "./http_message.ts";
 
@@ -46,8 +47,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** 0 until the head has come. */
   #status = 0;
   #headers: HttpAnswer["headers"] = {};
-  readonly #parts: Buffer[] = [];
-  #length = 0;
+  readonly #body = new GatheredBytes();
 
   constructor(
     request: HttpRequest,
@@ -80,8 +80,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_: unknown, part: Buffer): void {
     const { maxBytes } = this.#request;
-    this.#length += part.length;
-    if (this.#length <= maxBytes) this.#parts.push(part);
+    if (this.#body.length + part.length <= maxBytes) this.#body.add(part);
     else this.#fail(new Error(`response body has more than ${maxBytes} bytes`));
   }
 
@@ -103,12 +102,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Answers, and gives the connection back. */
   #end(): Connection | undefined {
-    const [first, ...others] = this.#parts;
-    const body = others.length > 0 ? Buffer.concat(this.#parts) : first;
+    const { bytes } = this.#body;
     this.#resolve({
       status: this.#status,
       headers: this.#headers,
-      body: body?.toString("utf8") ?? "",
+      body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"),
     });
     return this.#release();
   }
@@ -219,6 +217,13 @@ function optionsOf({ method, url, headers, body }: HttpRequest): Dispatcher.Disp
 }
 
 function basicAuth({ username, password }: URL): string {
-  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return `Basic ${Buffer.from(text).toString("base64")}`;
+  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64")}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new Error("the user or password in the URL can't be decoded: a percent sign is %25");
+  }
 }

@@ -11,6 +11,8 @@ import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from 
 
 /** More redirects than this are an error. */
 const MAX_REDIRECTS = 10;
+/** Characters of a location that an error shows. */
+const MAX_SHOWN = 200;
 /** Loaded with the first request: it takes 60 ms and 12 MB, and many servers never send one. */
 let client: Promise<typeof import("./http_client.ts")> | undefined;
 
@@ -62,7 +64,10 @@ type Asked = Pick<HttpRequest, "method" | "url" | "headers" | "body">;
 function redirected(asked: Asked, status: number, location: string, redirects: number): Asked {
   if (redirects === MAX_REDIRECTS) throw new Error(`stopped after ${MAX_REDIRECTS} redirects`);
   const { method, body } = asked;
-  const url = new URL(location, asked.url);
+  const url = URL.parse(location, asked.url.href);
+  if (url === null) {
+    throw new Error(`redirected to ${JSON.stringify(location.slice(0, MAX_SHOWN))}: not a URL`);
+  }
   const headers = url.host === asked.url.host
     ? asked.headers
     : asked.headers.filter(([name]) => !/^(authorization|cookie|www-authenticate)$/i.test(name));

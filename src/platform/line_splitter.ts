@@ -1,5 +1,6 @@
 /** Splits bytes that come in pieces into lines, and puts lines together. Little is held, however long a line is. */
 import { Buffer } from "node:buffer";
+import { Turns } from "./turns.ts";
 
 /** Longer lines are given in pieces. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -80,6 +81,28 @@ export class LineSplitter {
   takeRest(): string | undefined {
     this.goesOn = false;
     return this.#length === 0 ? undefined : this.#takeLine(EMPTY, 0);
+  }
+}
+
+/**
+ * The lines of pieces as they come, a little at a time: a piece may have 65,536 of them. All logs share the turns of the event
+ * loop, whether somebody reads a line or it is only passed over.
+ *
+ * @param split gives the lines of a piece
+ * @param signal ends it, also in the middle of a piece
+ */
+export async function* linesInTurns<T>(
+  pieces: AsyncIterable<Uint8Array>,
+  split: (piece: Uint8Array) => Iterable<T>,
+  signal?: AbortSignal,
+): AsyncGenerator<T> {
+  const turns = new Turns("logs");
+  for await (const piece of pieces) {
+    for (const line of split(piece)) {
+      if (turns.isOver) await turns.pause();
+      if (signal?.aborted === true) return;
+      yield line;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** Bodies that others send, read no further than their bound: whether they say how long they are or not. */
 import { Transform } from "node:stream";
+import { GatheredBytes } from "../../base/gathered_bytes.ts";
 
 /** A body is larger than it may be. */
 export class TooLarge extends Error {
@@ -20,15 +21,13 @@ export async function readBounded(
     await body?.cancel();
     throw new TooLarge(what, maxBytes);
   }
-  const parts: Uint8Array[] = [];
-  let size = 0;
+  const gathered = new GatheredBytes();
   // Leaving the loop cancels the body.
   for await (const part of body ?? []) {
-    size += part.length;
-    if (size > maxBytes) throw new TooLarge(what, maxBytes);
-    parts.push(part);
+    if (gathered.length + part.length > maxBytes) throw new TooLarge(what, maxBytes);
+    gathered.add(part);
   }
-  return Buffer.concat(parts);
+  return gathered.bytes;
 }
 
 /** Passes bytes on; fails with TooLarge at the first beyond the bound. */

@@ -5,7 +5,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { lastOf } from "../../base/last_of.ts";
-import { joinedTexts, LineSplitter } from "../../platform/line_splitter.ts";
+import { joinedTexts, linesInTurns, LineSplitter } from "../../platform/line_splitter.ts";
 import type { LogLine } from "../port.ts";
 import { exists } from "./scratch.ts";
 
@@ -39,7 +39,7 @@ export class TimedLines {
 /** The lines with times in a file, a few at a time. */
 export async function* timedLinesOf(path: string): AsyncGenerator<LogLine> {
   const lines = new TimedLines();
-  for await (const chunk of createReadStream(path)) yield* lines.linesOf(chunk as Buffer);
+  yield* linesInTurns(createReadStream(path), (piece) => lines.linesOf(piece));
   yield* lines.rest();
 }
 
@@ -88,7 +88,7 @@ async function* mergedLines(
 /** The lines of the kept log, a few at a time. */
 async function* keptLines(path: string): AsyncGenerator<string> {
   const splitter = new LineSplitter(MAX_KEPT_LINE_BYTES);
-  for await (const chunk of createReadStream(path)) yield* splitter.linesOf(chunk as Buffer);
+  yield* linesInTurns(createReadStream(path), (piece) => splitter.linesOf(piece));
   const rest = splitter.takeRest();
   if (rest !== undefined) yield rest;
 }

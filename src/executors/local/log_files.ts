@@ -3,14 +3,17 @@
  * long each was when somebody looked, which gives every line the time at which it was seen, to half a second or so.
  */
 import type { FileHandle } from "node:fs/promises";
+import { defined } from "../../base/defined.ts";
 import { lastOf } from "../../base/last_of.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { appendInside, findInside, openInside } from "../../platform/files/inside.ts";
 import type { Place } from "../../platform/files/place.ts";
-import { LineSplitter } from "../../platform/line_splitter.ts";
+import { linesInTurns, LineSplitter } from "../../platform/line_splitter.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { LogLine, LogQuery } from "../port.ts";
 
 const CHUNK_BYTES = 64 * 1024;
+const LINE_FEED = 10;
 /** How often a followed log is looked at. */
 const FOLLOW_MS = 200;
 
@@ -52,35 +55,61 @@ function sampleOf(line: string): LogSample {
 class LineCursor {
   position = 0;
   readonly #place: Place;
-  readonly #lines = new LineSplitter();
+  readonly #signal: AbortSignal;
+  #lines = new LineSplitter();
   #file: FileHandle | undefined;
 
-  constructor(place: Place) {
+  constructor(place: Place, signal: AbortSignal) {
     this.#place = place;
+    this.#signal = signal;
   }
 
   /** Complete lines up to a size of the file, which stays open until `close`. */
-  async *upTo(size: number): AsyncGenerator<string> {
+  upTo(size: number): AsyncGenerator<string> {
+    return linesInTurns(this.#pieces(size), (piece) => this.#lines.linesOf(piece), this.#signal);
+  }
+
+  async *#pieces(size: number): AsyncGenerator<Uint8Array> {
     if (size <= this.position) return;
-    this.#file ??= await openInside(this.#place).catch(() => undefined);
-    if (this.#file === undefined) return;
-    while (this.position < size) {
-      const chunk = await this.#read(this.#file, size);
-      if (chunk.length === 0) return;
-      yield* this.#lines.linesOf(chunk);
+    const file = await this.#open();
+    while (file !== undefined && this.position < size) {
+      const piece = await readPiece(file, this.position, size);
+      if (piece.length === 0) return;
+      this.position += piece.length;
+      yield piece;
     }
+  }
+
+  /**
+   * Goes on before the last lines that end within a size of the file, and the one that has not ended there. What is passed over
+   * is not made into lines: that would take a hundred times as long.
+   */
+  async passTo(size: number, lines: number): Promise<void> {
+    if (size <= this.position) return;
+    const file = await this.#open();
+    const turns = new Turns("logs");
+    let left = lines;
+    for (let end = size; file !== undefined && end > this.position && !this.#signal.aborted;) {
+      const start = Math.max(this.position, end - CHUNK_BYTES);
+      const piece = await readPiece(file, start, end);
+      for (let at = piece.length - 1; at >= 0; at--) {
+        if (piece[at] !== LINE_FEED || left-- > 0) continue;
+        this.position = start + at + 1;
+        this.#lines = new LineSplitter();
+        return;
+      }
+      end = start;
+      await turns.pause();
+    }
+  }
+
+  async #open(): Promise<FileHandle | undefined> {
+    return this.#file ??= await openInside(this.#place).catch(() => undefined);
   }
 
   async close(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
-  }
-
-  async #read(file: FileHandle, size: number): Promise<Uint8Array> {
-    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - this.position));
-    const { bytesRead } = await file.read(chunk, 0, chunk.length, this.position);
-    this.position += bytesRead;
-    return chunk.subarray(0, bytesRead);
   }
 
   /** What is left of a last line without an end. */
@@ -89,20 +118,33 @@ class LineCursor {
   }
 }
 
+/** The bytes of a file from one place to another, or the first of them. */
+async function readPiece(file: FileHandle, from: number, to: number): Promise<Uint8Array> {
+  const piece = Buffer.alloc(Math.min(CHUNK_BYTES, to - from));
+  const { bytesRead } = await file.read(piece, 0, piece.length, from);
+  return piece.subarray(0, bytesRead);
+}
+
+/** What is read of a run. */
+type RunQuery = Pick<LogQuery, "sinceMs" | "tailLines" | "signal">;
+
 /** One run, read onwards in the order its lines were seen; stdout before stderr where both came at once. */
 class RunCursor {
   readonly #dir: string;
   readonly #out: LineCursor;
   readonly #err: LineCursor;
   readonly #times: LineCursor;
+  /** What is still to be passed over. */
+  #query: RunQuery | undefined;
   /** When the last sample was taken, epoch ms; undefined before the first. */
   #sampledAt: number | undefined;
 
-  constructor(dir: string) {
+  constructor(dir: string, query: RunQuery) {
     this.#dir = dir;
-    this.#out = new LineCursor({ root: dir, path: "stdout" });
-    this.#err = new LineCursor({ root: dir, path: "stderr" });
-    this.#times = new LineCursor({ root: dir, path: "times" });
+    this.#query = query;
+    this.#out = new LineCursor({ root: dir, path: "stdout" }, query.signal);
+    this.#err = new LineCursor({ root: dir, path: "stderr" }, query.signal);
+    this.#times = new LineCursor({ root: dir, path: "times" }, query.signal);
   }
 
   /** Lines since the last call. `isLast`: nothing more will come, so an unfinished line is a line too. */
@@ -121,7 +163,9 @@ class RunCursor {
     this.#sampledAt = samples.at(-1)?.at ?? this.#sampledAt;
     const current = await currentSample(this.#dir, now);
     if (isLast) current.at = this.#sampledAt ?? now;
-    for (const sample of [...samples, current]) {
+    samples.push(current);
+    if (this.#query !== undefined) await this.#begin(samples, this.#query);
+    for (const sample of samples) {
       for await (const text of this.#out.upTo(sample.stdout)) yield { at: sample.at, text };
       for await (const text of this.#err.upTo(sample.stderr)) yield { at: sample.at, text };
     }
@@ -130,6 +174,21 @@ class RunCursor {
       const text = cursor.takeRest();
       if (text !== undefined) yield { at: current.at, text };
     }
+  }
+
+  /** Passes over most of what is not wanted, once. */
+  async #begin(samples: readonly LogSample[], { sinceMs = 0, tailLines }: RunQuery): Promise<void> {
+    this.#query = undefined;
+    const first = samples.findIndex(({ at }) => at >= sinceMs);
+    const old = first < 0 ? samples.at(-1) : samples[first - 1];
+    if (old !== undefined) await this.#passTo(old, 0);
+    const all = samples.at(-1);
+    if (all !== undefined && tailLines !== undefined) await this.#passTo(all, tailLines);
+  }
+
+  async #passTo({ stdout, stderr }: LogSample, lines: number): Promise<void> {
+    await this.#out.passTo(stdout, lines);
+    await this.#err.passTo(stderr, lines);
   }
 }
 
@@ -146,20 +205,22 @@ export async function* readLogs(
   clock: Clock,
 ): AsyncGenerator<LogLine> {
   const cursors = new Map<string, RunCursor>();
+  const { sinceMs = 0, signal } = query;
+  // Only what is there at the beginning is cut to its last lines.
+  let { tailLines } = query;
   const next = async function* (isLast: boolean) {
     for (const dir of await runs()) {
-      const cursor = cursors.get(dir) ?? new RunCursor(dir);
+      const cursor = cursors.get(dir) ??
+        new RunCursor(dir, { sinceMs, signal, ...defined({ tailLines }) });
       cursors.set(dir, cursor);
       for await (const line of cursor.next(clock.now(), isLast)) {
-        if (line.at >= (query.sinceMs ?? 0)) yield line;
+        if (line.at >= sinceMs) yield line;
       }
     }
   };
-  // Only what is there at the beginning is cut to its last lines.
-  let { tailLines } = query;
   for (;;) {
     // Asked before anything is read, so that nothing written until the end is left out.
-    const isLast = !query.follow || query.signal.aborted || await isEnded();
+    const isLast = !query.follow || signal.aborted || await isEnded();
     if (tailLines === undefined) yield* next(isLast);
     else {
       const fromStart = () => {
@@ -170,6 +231,6 @@ export async function* readLogs(
       tailLines = undefined;
     }
     if (isLast) return;
-    await clock.sleep(FOLLOW_MS, query.signal);
+    await clock.sleep(FOLLOW_MS, signal);
   }
 }

@@ -5,7 +5,7 @@ import { STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
-import { LineSplitter } from "../../platform/line_splitter.ts";
+import { linesInTurns, LineSplitter } from "../../platform/line_splitter.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { Artifact, NodeStatus, Workflow } from "../../spec/manifest.ts";
 import type { StoredActor } from "../../store/port.ts";
@@ -124,11 +124,11 @@ async function* archivedLines(
   deps: ServiceDeps,
   workflow: Workflow,
   { artifact, at }: NonNullable<Pod["archived"]>,
-  { tailLines, sinceMs }: ReadOptions,
+  { tailLines, sinceMs, signal }: ReadOptions,
 ): AsyncIterable<LogLine> {
   if (deps.artifacts === undefined || at < (sinceMs ?? 0)) return;
   const { artifacts } = deps;
-  const read = () => artifactLines(artifacts, workflow, artifact);
+  const read = () => artifactLines(artifacts, workflow, artifact, signal);
   const lines = tailLines === undefined ? read() : lastOf(read, tailLines, ({ length }) => length);
   for await (const text of lines) {
     yield { at, text: text.endsWith("\r") ? text.slice(0, -1) : text };
@@ -139,11 +139,13 @@ async function* artifactLines(
   artifacts: NonNullable<ServiceDeps["artifacts"]>,
   workflow: Workflow,
   artifact: Artifact,
+  signal: AbortSignal,
 ): AsyncGenerator<string> {
   const content = await artifacts.open(artifact, artifactScope(workflow, artifact));
   if (content === undefined) return;
   const splitter = new LineSplitter();
-  for await (const chunk of content.body) yield* splitter.linesOf(Buffer.from(chunk));
+  const split = (piece: Uint8Array) => splitter.linesOf(Buffer.from(piece));
+  yield* linesInTurns(content.body, split, signal);
   const rest = splitter.takeRest();
   if (rest !== undefined) yield rest;
 }
