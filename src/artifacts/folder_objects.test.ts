@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { entriesIn } from "../platform/files/folder_entries.ts";
 import { FolderObjects } from "./folder_objects.ts";
 
 /** What reading the folder `b` fails with. */
@@ -20,10 +21,12 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 
 const list = () =>
   Array.fromAsync(
-    new FolderObjects(root, (path) =>
-      fault !== undefined && path.endsWith("/b")
-        ? Promise.reject(Object.assign(new Error(fault), { code: fault }))
-        : readdir(path, { withFileTypes: true })).list("d/"),
+    new FolderObjects(root, async function* (path) {
+      if (fault !== undefined && path.endsWith("/b")) {
+        throw Object.assign(new Error(fault), { code: fault });
+      }
+      yield* entriesIn(path);
+    }).list("d/"),
   );
 
 test("lists all files below a folder, and fails where one of its folders can't be read", async () => {

@@ -1,9 +1,9 @@
 /** Objects as files below one folder: the repository that needs no server. */
-import type { Dirent } from "node:fs";
-import { mkdir, readdir, rmdir } from "node:fs/promises";
+import { mkdir, rmdir } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { invalid, Problem } from "../base/problem.ts";
+import { entriesIn, type FolderEntry } from "../platform/files/folder_entries.ts";
 import {
   findInside,
   openInside,
@@ -17,7 +17,7 @@ import { toldToReader } from "./file_stream.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
 /** Reads what is directly in a folder. */
-type ReadFolder = (path: string) => Promise<Dirent[]>;
+type ReadFolder = (path: string) => AsyncIterable<FolderEntry>;
 
 export class FolderObjects implements ObjectStore {
   /** Callers see the name, so it hides the path. */
@@ -28,7 +28,7 @@ export class FolderObjects implements ObjectStore {
   /** @param root folder, made by the first write */
   constructor(
     root: string,
-    readFolder: ReadFolder = (path) => readdir(path, { withFileTypes: true }),
+    readFolder: ReadFolder = entriesIn,
   ) {
     this.#root = resolve(root);
     this.#readFolder = readFolder;
@@ -68,18 +68,21 @@ export class FolderObjects implements ObjectStore {
   }
 
   async *#filesBelow(folder: string): AsyncGenerator<string> {
-    const entries = await this.#readFolder(folder).catch((error) => {
+    const keys: string[] = [];
+    try {
+      for await (const { name, isFile, isDirectory } of this.#readFolder(folder)) {
+        // A folder is sorted with the slash that its keys have.
+        if (isDirectory) keys.push(`${name}/`);
+        else if (isFile && !name.startsWith(UNFINISHED)) keys.push(name);
+      }
+    } catch (error) {
       // It is gone since. Anything else would make a part of the files pass for all of them.
-      if (isMissing(error)) return [];
-      throw error;
-    });
-    // A folder is sorted with the slash that its keys have.
-    const key = (entry: typeof entries[number]) => entry.name + (entry.isDirectory() ? "/" : "");
-    entries.sort((a, b) => (key(a) < key(b) ? -1 : 1));
-    for (const entry of entries) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) yield* this.#filesBelow(path);
-      else if (entry.isFile() && !entry.name.startsWith(UNFINISHED)) yield path;
+      if (!isMissing(error)) throw error;
+    }
+    for (const key of keys.sort()) {
+      const path = join(folder, key);
+      if (key.endsWith("/")) yield* this.#filesBelow(path.slice(0, -1));
+      else yield path;
     }
   }
 

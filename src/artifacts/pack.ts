@@ -1,5 +1,5 @@
 /** Packs artifacts as archives, and places stored files. Everything streams. */
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -7,6 +7,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { configure, TextReader, ZipWriter } from "@zip.js/zip.js";
 import { createTarPacker } from "modern-tar";
 import { invalid } from "../base/problem.ts";
+import { namesIn } from "../platform/files/folder_entries.ts";
 import { removeInside } from "../platform/files/inside.ts";
 import { type Place, trustedPlace } from "../platform/files/place.ts";
 import { moveInside, type TreeEntry, walkInside } from "../platform/files/tree.ts";
@@ -225,7 +226,7 @@ async function unpackTo(path: string, unpack: (folder: string) => Promise<void>)
   await mkdir(folder, { recursive: true });
   try {
     await unpack(folder);
-    const entries = await readdir(folder);
+    const entries = await namesIn(folder);
     const only = entries.length === 1 ? entries[0] : undefined;
     await moveInside(only === undefined ? folder : join(folder, only), trustedPlace(path));
   } finally {

@@ -13,9 +13,15 @@ let nowMs = () => performance.now();
 /**
  * Measures turns by another clock. By the one of a simulation none is ever used up, so its course does not depend on how
  * fast its machine is.
+ *
+ * @returns goes back to the clock before
  */
-export function measureTurnsBy(now: () => number): void {
+export function measureTurnsBy(now: () => number): () => void {
+  const before = nowMs;
   nowMs = now;
+  return () => {
+    nowMs = before;
+  };
 }
 
 /** Those of one name wait for each other. */

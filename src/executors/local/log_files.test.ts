@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { turnsWhile } from "../../../test/support/turns_while.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { measureTurnsBy } from "../../platform/turns.ts";
 import type { LogQuery } from "../port.ts";
 import { readLogs } from "./log_files.ts";
 
@@ -12,10 +12,7 @@ let dir = "";
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "sluice-log-"));
 });
-afterEach(async () => {
-  measureTurnsBy(() => performance.now());
-  await rm(dir, { recursive: true, force: true });
-});
+afterEach(() => rm(dir, { recursive: true, force: true }));
 
 /** What a run has written: its streams, and their sizes at some times. */
 async function write(stdout: string, stderr: string, samples: readonly number[][]): Promise<void> {
@@ -80,20 +77,6 @@ test("a tail that is followed has all lines that come later", async () => {
   }
   expect(lines).toEqual(["2", "3", "4", "5", "6", "7"]);
 });
-
-/** Reads lines, of which ten take a turn; tells how often others had theirs meanwhile. */
-async function turnsWhile(reading: Promise<unknown>): Promise<number> {
-  let now = 0;
-  measureTurnsBy(() => now += 2);
-  let [turns, isOver] = [0, false];
-  reading.finally(() => isOver = true);
-  while (!isOver) {
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    turns++;
-  }
-  await reading;
-  return turns;
-}
 
 test("who reads thousands of lines of which none is wanted leaves others their turns", async () => {
   // The clock went back, so their times alone don't tell what can be passed over.

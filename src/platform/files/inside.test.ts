@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import {
   chmod,
   link,
@@ -215,6 +216,21 @@ test("a name that is not UTF-8 is removed with its folder, and named where it ca
   await expect(lstat(join(root, "a"))).rejects.toThrow("ENOENT");
   expect(await readdir(join(dir, "outside"))).toEqual(["deep", "secret"]);
 });
+
+test("a tree of very many levels is removed with few descriptors", async () => {
+  expect(spawnSync("mkdir", ["-p", "d/".repeat(1_500)], { cwd: join(root, "a") }).status).toBe(0);
+  let most = 0;
+  const looks = setInterval(() => most = Math.max(most, descriptors()), 1);
+  const before = descriptors();
+  await removeInside({ root, path: "a" });
+  clearInterval(looks);
+  await expect(lstat(join(root, "a"))).rejects.toThrow("ENOENT");
+  expect(most - before).toBeLessThan(300);
+});
+
+function descriptors(): number {
+  return process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0;
+}
 
 test.runIf(process.platform === "linux")(
   "a folder that turns into a link and back all the time leads nobody out",

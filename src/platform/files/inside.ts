@@ -2,22 +2,13 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import {
-  chmod,
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-} from "node:fs/promises";
+import { chmod, type FileHandle, lstat, open, readlink, rename, rm, rmdir } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { invalid } from "../../base/problem.ts";
+import { namesIn } from "./folder_entries.ts";
 import { codeOf, isMissing, OpenedFolder, within } from "./opened_folder.ts";
-import { isUnreadable, LinkInPath, namesOf, type Place } from "./place.ts";
+import { isUnreadable, LinkInPath, MAX_DEPTH, namesOf, type Place } from "./place.ts";
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -173,13 +164,13 @@ export function makeFolderInside(place: Place, mode = 0o755): Promise<void> {
 export async function removeInside(place: Place): Promise<void> {
   if (namesOf(place.path).length === 0) throw new Error("A root itself is not removed by this");
   try {
-    await within(place, removeEntry);
+    await within(place, (folder, name) => removeEntry(folder, name));
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
 }
 
-async function removeEntry(folder: OpenedFolder, name: string): Promise<void> {
+async function removeEntry(folder: OpenedFolder, name: string, depth = 0): Promise<void> {
   const at = folder.at(name);
   // Repeated because others may still write there.
   for (let tries = 0;; tries++) {
@@ -192,9 +183,11 @@ async function removeEntry(folder: OpenedFolder, name: string): Promise<void> {
       return await OpenedFolder.open(at);
     });
     try {
-      const children = await readdir(opened.address);
-      for (const child of children) await removeEntry(opened, child).catch(unlessMissing);
-      if (children.some(isUnreadable)) await removeUnreadable(opened);
+      const children = depth < MAX_DEPTH ? await namesIn(opened.address) : [];
+      for (const child of children) {
+        await removeEntry(opened, child, depth + 1).catch(unlessMissing);
+      }
+      if (depth === MAX_DEPTH || children.some(isUnreadable)) await removeRest(opened);
     } finally {
       await opened.close();
     }
@@ -211,8 +204,11 @@ function unlessMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
 
-/** Removes what is left in a folder by a program that has the names as they are. It follows no link, as what is above. */
-async function removeUnreadable({ address }: OpenedFolder): Promise<void> {
+/**
+ * Removes what is left in a folder by a program that has the names as they are, and needs no descriptor for each level. It
+ * follows no link, as what is above.
+ */
+async function removeRest({ address }: OpenedFolder): Promise<void> {
   const find = promisify(execFile)("find", [".", "-mindepth", "1", "-delete"], { cwd: address });
   // What stays is found when the folder itself is to go.
   await find.catch(() => {});

@@ -1,12 +1,16 @@
 /** Files and folders with all that is in them, below a root. Links are never followed. */
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readdir, readlink, rename, symlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, readlink, rename, symlink } from "node:fs/promises";
 import { invalid } from "../../base/problem.ts";
+import { entriesIn } from "./folder_entries.ts";
 import { makeFolderInside, openRegular, removeInside, writeInside } from "./inside.ts";
 import { codeOf, isMissing, OpenedFolder, within } from "./opened_folder.ts";
 import { isUnreadable, LinkInPath, MAX_DEPTH, namesOf, type Place, trustedPlace } from "./place.ts";
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** Most entries of one folder: all of them are held to be sorted. */
+const MAX_NAMES = 200_000;
 
 /** One entry of a tree, with its path below where the walk began. The beginning itself has the path "". */
 export type TreeEntry =
@@ -66,12 +70,21 @@ async function* walkEntry(
   yield { kind: "folder", path, mode, mtime };
   const opened = await OpenedFolder.open(at);
   try {
-    for (const child of (await readdir(opened.address)).sort()) {
+    for (const child of await sortedNames(opened, path)) {
       yield* walkEntry(opened, child, path === "" ? child : `${path}/${child}`, depth + 1);
     }
   } finally {
     await opened.close();
   }
+}
+
+async function sortedNames({ address }: OpenedFolder, path: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of entriesIn(address)) {
+    if (names.push(name) <= MAX_NAMES) continue;
+    throw invalid(`${path === "" ? "It" : `"${path}"`} has more than ${MAX_NAMES} entries`);
+  }
+  return names.sort();
 }
 
 /** Mode of folders that are made on the way. */

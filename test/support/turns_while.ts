@@ -1,0 +1,17 @@
+/** Counts the turns of the event loop that a long work leaves to others, whatever the machine does meanwhile. */
+import { measureTurnsBy } from "../../src/platform/turns.ts";
+
+/** How often others had their turn until a work was done, if ten looks at the clock use one up. */
+export async function turnsWhile(work: Promise<unknown>): Promise<number> {
+  let now = 0;
+  const restore = measureTurnsBy(() => now += 2);
+  let [turns, isOver] = [0, false];
+  const end = () => isOver = true;
+  work.then(end, end);
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    turns++;
+  }
+  restore();
+  return turns;
+}
