@@ -22,6 +22,7 @@ import type { ObjectStore, StoredObject } from "./object_store.ts";
 import { archiveMode, archiveName, filesInside, packTarGz, packZip, placeFile } from "./pack.ts";
 import type { ArtifactContent, ArtifactScope, ArtifactStore } from "./port.ts";
 import { Repositories, type RepositoriesOptions } from "./repositories.ts";
+import { whole } from "./whole_stream.ts";
 
 export interface ArtifactStoreOptions extends RepositoriesOptions {
   /** Git repositories on the server's own disk may be cloned: only where tasks are local processes anyway. */
@@ -100,12 +101,12 @@ class LocatedArtifacts implements ArtifactStore {
       case "http": {
         const object = await readUrl(location.location, this.#repositories.secrets(scope));
         if (object === undefined) return false;
-        await this.#place(object, path, artifact);
+        await this.#place(object, path, artifact, signal);
         return true;
       }
       case "repository":
       case "s3":
-        return await this.#fetchKey(location, artifact, path, scope);
+        return await this.#fetchKey(location, artifact, path, scope, signal);
     }
   }
 
@@ -114,12 +115,13 @@ class LocatedArtifacts implements ArtifactStore {
     artifact: Artifact,
     path: string,
     scope: ArtifactScope,
+    signal: AbortSignal | undefined,
   ): Promise<boolean> {
     const { objects, key } = await this.#repositories.objects(location, scope);
     return await naming(artifact, objects, async () => {
       const object = await objects.read(key);
       if (object !== undefined) {
-        await this.#place(object, path, artifact);
+        await this.#place(object, path, artifact, signal);
         return true;
       }
       // It may be a folder that was stored unpacked.
@@ -130,13 +132,14 @@ class LocatedArtifacts implements ArtifactStore {
       const budget = this.#budget();
       let count = 0;
       for await (const child of objects.list(prefix)) {
+        signal?.throwIfAborted();
         const content = child.endsWith("/") ? undefined : await objects.read(child);
         if (content === undefined) continue;
         const place = { root: folder, path: child.slice(prefix.length) };
         await whole(content.body, async (body) => {
           budget.takeEntry();
           await writeInside(place, budget.count(body));
-        });
+        }, signal);
         count++;
       }
       if (count === 0) await removeInside(trustedPlace(folder));
@@ -149,14 +152,19 @@ class LocatedArtifacts implements ArtifactStore {
     return new Budget(this.#options.maxBytes ?? DEFAULT_MAX_ARTIFACT_BYTES);
   }
 
-  async #place(object: StoredObject, path: string, artifact: Artifact): Promise<void> {
+  async #place(
+    object: StoredObject,
+    path: string,
+    artifact: Artifact,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const file = `${path}.part-${randomUUID()}`;
     try {
       const packed = this.#budget();
       await whole(object.body, async (body) => {
         packed.expect(object.size);
         await pipeline(packed.count(body), createWriteStream(file));
-      });
+      }, signal);
       await placeFile(file, path, artifact, this.#budget());
     } finally {
       await rm(file, { force: true });
@@ -168,6 +176,7 @@ class LocatedArtifacts implements ArtifactStore {
     source: string | Place,
     prefix: string,
     scope: ArtifactScope,
+    signal?: AbortSignal,
   ): Promise<Artifact> {
     const place = typeof source === "string" ? trustedPlace(source) : source;
     const given = locationOf(artifact);
@@ -177,7 +186,7 @@ class LocatedArtifacts implements ArtifactStore {
     if (given?.type === "http") {
       const secrets = this.#repositories.secrets(scope);
       const packed = await this.#pack(artifact, place);
-      await whole(packed, (body) => writeUrl(given.location, body, secrets));
+      await whole(packed, (body) => writeUrl(given.location, body, secrets, signal), signal);
       return artifact;
     }
     const saved = given === undefined
@@ -189,11 +198,12 @@ class LocatedArtifacts implements ArtifactStore {
     await naming(artifact, objects, async () => {
       const found = await findInside(place);
       if (archiveMode(artifact).type !== "none" || found?.kind !== "folder") {
-        await whole(await this.#pack(artifact, place), (body) => objects.write(key, body));
+        const packed = await this.#pack(artifact, place);
+        await whole(packed, (body) => objects.write(key, body), signal);
         return;
       }
       for await (const { path, body } of filesInside(place, this.#budget())) {
-        await whole(body, (content) => objects.write(joinKey(key, path), content));
+        await whole(body, (content) => objects.write(joinKey(key, path), content), signal);
       }
     });
     return saved;
@@ -334,15 +344,6 @@ class LocatedArtifacts implements ArtifactStore {
     const location = locationOf(artifact, artifact.subPath);
     if (location !== undefined) return location;
     throw invalid(`Artifact "${artifact.name}" has no location`);
-  }
-}
-
-/** Has a stream read. A reader that fails before its end would leave a file or a connection open. */
-async function whole(body: Readable, read: (body: Readable) => Promise<void>): Promise<void> {
-  try {
-    await read(body);
-  } finally {
-    body.destroy();
   }
 }
 

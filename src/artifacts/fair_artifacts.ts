@@ -20,8 +20,12 @@ export function shareFairly(store: ArtifactStore): ArtifactStore {
         () => store.fetch(artifact, path, scope, signal),
         signal,
       ),
-    save: (artifact, path, prefix, scope) =>
-      transfers.run(scope.namespace, () => store.save(artifact, path, prefix, scope)),
+    save: (artifact, path, prefix, scope, signal) =>
+      transfers.run(
+        scope.namespace,
+        () => store.save(artifact, path, prefix, scope, signal),
+        signal,
+      ),
     list: (artifact, scope, signal) =>
       transfers.run(scope.namespace, () => store.list(artifact, scope, signal)),
     entries: (artifact, scope) =>

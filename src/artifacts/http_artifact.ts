@@ -80,15 +80,17 @@ async function inTime<T>(url: URL, ask: (signal: AbortSignal) => Promise<T>): Pr
   }
 }
 
-/** Uploads an artifact. */
+/** Uploads an artifact. @param signal ends it, also when only the answer is missing */
 export async function writeUrl(
   location: JsonObject,
   body: Readable,
   secret: ReadSecret,
+  signal?: AbortSignal,
 ): Promise<void> {
   const url = urlOf(location);
   const headers = await headersOf(location, secret);
   const stop = new AbortController();
+  const ends = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
   const late = `${url.origin} did not take the upload within ${UPLOAD_TIMEOUT_MS / 1000} s`;
   let cancel = () => {};
   let isOver = false;
@@ -102,7 +104,7 @@ export async function writeUrl(
   const init = { method: "PUT", headers, body: webStream(watched) as BodyInit, duplex: "half" };
   wait();
   try {
-    const response = await fetch(url, { ...init, signal: stop.signal });
+    const response = await fetch(url, { ...init, signal: ends });
     await response.body?.cancel();
     if (!response.ok) throw refused("PUT", url, response.status);
   } catch (error) {

@@ -42,7 +42,7 @@ export interface ArtifactStore {
    * Brings an artifact to `path`: unpacks it, and sets its mode.
    *
    * @param path absolute, in a folder that only the server writes to
-   * @param signal ends a wait for other transfers, and a clone
+   * @param signal ends a wait for other transfers, and the transfer
    * @returns false when nothing is stored there
    * @throws {Problem} when it can't be read, or its kind of location isn't supported
    */
@@ -57,6 +57,7 @@ export interface ArtifactStore {
    *
    * @param source a place, or a path that is trusted except for its last name. Links are packed as links, never followed
    * @param prefix what the key begins with when the artifact has no location
+   * @param signal ends a wait for other transfers, and the transfer
    * @returns the artifact with its location; only the key when it is in the repository
    */
   save(
@@ -64,6 +65,7 @@ export interface ArtifactStore {
     source: string | Place,
     prefix: string,
     scope: ArtifactScope,
+    signal?: AbortSignal,
   ): Promise<Artifact>;
   /** The stored bytes, for a download. Undefined when nothing is stored there. */
   open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined>;

@@ -245,7 +245,7 @@ export class LocalTask {
     const mainEnd = main && this.#ended.get(main.name);
     const { outputs, fault }: CollectedOutputs = mainEnd === undefined
       ? { outputs: {} }
-      : await collectOutputs(this.#plan, mainEnd, this.#deps);
+      : await collectOutputs(this.#plan, mainEnd, this.#deps, this.#stop.signal);
     const failure = failureOf(ended, main) ??
       (fault && { phase: "Error" as const, message: fault });
     const outcome: TaskOutcome = { phase: "Succeeded", ...failure };

@@ -18,11 +18,12 @@ export interface CollectedOutputs {
   fault?: string;
 }
 
-/** Reads the outputs of the main container after all containers have ended. */
+/** Reads the outputs of the main container after all containers have ended. @param signal ends their transfer */
 export async function collectOutputs(
   { task, folder, containers }: TaskPlan,
   { running, end }: EndedContainer,
   deps: LocalTaskDeps,
+  signal: AbortSignal,
 ): Promise<CollectedOutputs> {
   const outputs: Outputs = {};
   if ("code" in end) outputs.exitCode = String(end.code);
@@ -41,7 +42,7 @@ export async function collectOutputs(
   const saved: Artifact[] = [];
   for (const artifact of artifacts) {
     try {
-      const kept = await saveOutput(artifact, running, task, deps);
+      const kept = await saveOutput(artifact, running, task, deps, signal);
       if (kept !== undefined) saved.push(kept);
     } catch (error) {
       fault ??= errorText(error);
@@ -60,6 +61,7 @@ async function saveOutput(
   running: RunningContainer,
   task: TaskSpec,
   { artifacts, maxArtifactBytes }: LocalTaskDeps,
+  signal: AbortSignal,
 ): Promise<Artifact | undefined> {
   if (artifact.path === undefined) return artifact;
   const place = await running.locate(artifact.path, maxArtifactBytes);
@@ -70,7 +72,7 @@ async function saveOutput(
     );
   }
   if (artifacts === undefined) throw noArtifactStore(artifact.name);
-  return await artifacts.save(artifact, place, task.artifactPrefix, outputScope(task));
+  return await artifacts.save(artifact, place, task.artifactPrefix, outputScope(task), signal);
 }
 
 /** The logs of the main containers as artifacts named `<container>-logs`. One that can't be read or saved is left out. */

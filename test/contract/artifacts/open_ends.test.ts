@@ -74,6 +74,31 @@ describe("a file that cannot be stored", () => {
   );
 });
 
+describe("an upload that its server does not take", () => {
+  test.each([["as it is", NONE], ["as a tar", {}]])(
+    "%s, ends when nobody waits for it any more",
+    async (_, archive) => {
+      const server = createServer((request) => void request.pause());
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      try {
+        const { port } = server.address() as AddressInfo;
+        const stop = new AbortController();
+        const store = createArtifactStore({ config });
+        const artifact = { name: "a", ...archive, http: { url: `http://127.0.0.1:${port}/` } };
+        const saving = store.save(artifact, join(dir, "large"), "p", SCOPE, stop.signal);
+        const connections = promisify(server.getConnections.bind(server));
+        await vi.waitFor(async () => expect(await connections()).toBe(1));
+        setTimeout(() => stop.abort(new Error("enough")), 200);
+        await expect(saving).rejects.toThrow("enough");
+        await vi.waitFor(async () => expect(await openFiles()).toEqual([]));
+      } finally {
+        server.closeAllConnections();
+        server.close();
+      }
+    },
+  );
+});
+
 describe("an answer that is not taken", () => {
   let server: Server;
   let url: string;
@@ -90,6 +115,28 @@ describe("an answer that is not taken", () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   });
   afterEach(() => server.closeAllConnections());
+
+  test.each([["a file", NONE], ["an archive", {}]])(
+    "because nobody waits any more for %s that comes a byte at a time",
+    async (_, archive) => {
+      server.removeAllListeners("request");
+      server.on("request", (_, response) => {
+        response.writeHead(200);
+        const more = setInterval(() => response.write("a"), 20);
+        response.once("close", () => clearInterval(more));
+      });
+      const store = createArtifactStore({ config });
+      const artifact = { name: "a", ...archive, http: { url } };
+      const stop = new AbortController();
+      const fetching = store.fetch(artifact, join(dir, "got"), SCOPE, stop.signal);
+      const connections = promisify(server.getConnections.bind(server));
+      await vi.waitFor(async () => expect(await connections()).toBe(1));
+      setTimeout(() => stop.abort(new Error("enough")), 200);
+      await expect(fetching).rejects.toThrow("enough");
+      await vi.waitFor(async () => expect(await connections()).toBe(0));
+      expect(await openFiles()).toEqual([]);
+    },
+  );
 
   test("because it is too large", async () => {
     const store = createArtifactStore({ config, maxBytes: 1_000 });
