@@ -7,6 +7,7 @@ import { createHash, webcrypto } from "node:crypto";
 import { GatheredBytes } from "../base/gathered_bytes.ts";
 import { invalid } from "../base/problem.ts";
 import { nextTurn, systemClock } from "../platform/clock.ts";
+import { inSharedTurns } from "../platform/turns.ts";
 import { encodePath, encodeQuery, type S3Credentials, signedHeaders } from "./s3_signing.ts";
 
 /** Longest time of one request, of which the largest sends a part. */
@@ -98,7 +99,7 @@ export class BoundedS3Client extends S3Client {
       const isRefusal = status >= 400;
       const most = isRefusal ? MAX_ANSWER_BYTES : maxBytes;
       const body = new GatheredBytes();
-      for await (const part of response.body ?? []) {
+      for await (const part of inSharedTurns(response.body ?? [])) {
         if (body.length + part.length <= most) {
           body.add(part);
           continue;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { turnsWhile } from "../../test/support/turns_while.ts";
 import { Problem } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
@@ -39,6 +40,25 @@ describe.each([true, false])("a body whose length is announced: %s", (isAnnounce
     expect(await statusOf(bodyOf("x".repeat(17), isAnnounced).bytes())).toBe(413);
     expect(await statusOf(bodyOf("x".repeat(16), isAnnounced).text())).toBe(200);
   });
+});
+
+test("a body that is there in thousands of pieces leaves others their turns", async () => {
+  let left = 1_000;
+  const pieces = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(new Uint8Array(1));
+      else controller.close();
+    },
+  });
+  const body = new RequestBody(
+    new Request("http://x/", { method: "POST", body: pieces, duplex: "half" } as RequestInit),
+    { ...LIMITS, maxBytes: 1_000, timeoutMs: 30_000, waits: new Deadlines(systemClock, 30_000) },
+    new BodyLedger({ maxBytes: 1_000, maxBodyBytes: 1_000, maxEventBytes: 1_000 }),
+    { type: "anyone" },
+  );
+  const reading = body.bytes();
+  expect(await turnsWhile(reading)).toBeGreaterThan(50);
+  expect(await reading).toEqual(new Uint8Array(1_000));
 });
 
 test.each(["text", "bytes"] as const)(

@@ -5,7 +5,7 @@ import { readFirstJson } from "../base/json_text.ts";
 import { withExactItems } from "../spec/exact_items.ts";
 import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
 import { nextTurn } from "../platform/clock.ts";
-import { Turns } from "../platform/turns.ts";
+import { inSharedTurns, Turns } from "../platform/turns.ts";
 import type { Deadlines } from "../platform/deadlines.ts";
 import { decodeText } from "../spec/schema/decode.ts";
 import type { StructSchema } from "../spec/schema/schema.ts";
@@ -162,7 +162,7 @@ async function readBytes(
   if (length !== undefined) return new Uint8Array(await request.arrayBuffer());
   if (request.body === null) return new Uint8Array();
   const gathered = new GatheredBytes();
-  for await (const chunk of request.body) {
+  for await (const chunk of inSharedTurns(request.body)) {
     if (gathered.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
     held.add(chunk.length);
     gathered.add(chunk);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { turnsWhile } from "../../test/support/turns_while.ts";
 import { systemClock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import { readUpload } from "./multipart.ts";
@@ -71,4 +72,14 @@ test("a form that breaks off is no defect of the server", async () => {
   await expect(readUpload(broken(TEXT.slice(0, 20)), limits(1_000))).rejects.toMatchObject(problem);
   const { body } = await readUpload(broken(TEXT.slice(0, -8)), limits(1_000));
   await expect(textOf(body)).rejects.toMatchObject(problem);
+});
+
+test("a form that is there in thousands of pieces leaves others their turns", async () => {
+  const text = "x".repeat(1_000);
+  const pieces = [
+    ...`----x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${text}\r\n----x--`,
+  ];
+  const reading = readUpload(form(pieces), limits(10_000)).then(({ body }) => textOf(body));
+  expect(await turnsWhile(reading)).toBeGreaterThan(50);
+  expect(await reading).toBe(text);
 });

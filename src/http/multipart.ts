@@ -5,6 +5,7 @@
 import { Readable } from "node:stream";
 import { defined } from "../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
+import { inSharedTurns } from "../platform/turns.ts";
 import { type BodyLimits, inTime } from "./body.ts";
 import type { UploadedFile } from "./route.ts";
 
@@ -33,7 +34,7 @@ export async function readUpload(request: Request, limits: BodyLimits): Promise<
   }
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const source = request.body ?? new Blob([]).stream();
-  const form = new FormReader(source[Symbol.asyncIterator](), `\r\n--${boundary}`, limits);
+  const form = new FormReader(inSharedTurns(source), `\r\n--${boundary}`, limits);
   for (let parts = 0; parts < MAX_PARTS && await form.next(); parts++) {
     const { name, fileName } = dispositionOf(await form.headers());
     if (name === FIELD && fileName !== undefined) {

@@ -146,3 +146,15 @@ export class Turns {
     }
   }
 }
+
+/** What a source gives. One that has very much ready would be read without a turn of the loop in between, for minutes. */
+export async function* inSharedTurns<T>(
+  source: AsyncIterable<T>,
+  lane?: string,
+): AsyncGenerator<T> {
+  const turns = new Turns(lane);
+  for await (const value of source) {
+    if (turns.isOver) await turns.pause();
+    yield value;
+  }
+}

@@ -1,6 +1,7 @@
 /** Bodies that others send, read no further than their bound: whether they say how long they are or not. */
 import { Transform } from "node:stream";
 import { GatheredBytes } from "../../base/gathered_bytes.ts";
+import { inSharedTurns } from "../../platform/turns.ts";
 
 /** A body is larger than it may be. */
 export class TooLarge extends Error {
@@ -23,7 +24,7 @@ export async function readBounded(
   }
   const gathered = new GatheredBytes();
   // Leaving the loop cancels the body.
-  for await (const part of body ?? []) {
+  for await (const part of inSharedTurns(body ?? [])) {
     if (gathered.length + part.length > maxBytes) throw new TooLarge(what, maxBytes);
     gathered.add(part);
   }

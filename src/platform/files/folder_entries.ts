@@ -1,6 +1,6 @@
 /** What is in a folder, a little at a time: on Deno, to read 100,000 names at once blocks the event loop for a second. */
 import { opendir } from "node:fs/promises";
-import { Turns } from "../turns.ts";
+import { inSharedTurns } from "../turns.ts";
 
 /** Entries that Node reads together. */
 const READ_TOGETHER = 1_000;
@@ -15,13 +15,9 @@ interface DenoRuntime {
   readDir(path: string): AsyncIterable<FolderEntry>;
 }
 
-/** Entries in the order of the file system. @throws {Error} with the system's `code` */
-export async function* entriesIn(path: string): AsyncGenerator<FolderEntry> {
-  const turns = new Turns("folders");
-  for await (const entry of read(path)) {
-    if (turns.isOver) await turns.pause();
-    yield entry;
-  }
+/** Entries in the order of the file system. Reading fails with an error that has the system's `code`. */
+export function entriesIn(path: string): AsyncGenerator<FolderEntry> {
+  return inSharedTurns(read(path), "folders");
 }
 
 function read(path: string): AsyncIterable<FolderEntry> {
