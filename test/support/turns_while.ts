@@ -14,5 +14,7 @@ export async function turnsWhile(work: Promise<unknown>): Promise<number> {
     turns++;
   }
   restore();
+  // The turn that has begun by the other clock is over.
+  await new Promise((resolve) => setTimeout(resolve, 10));
   return turns;
 }
