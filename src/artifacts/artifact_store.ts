@@ -5,7 +5,6 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { defined } from "../base/defined.ts";
 import { invalid, Problem, ProblemCode } from "../base/problem.ts";
 import { findInside, openInside, removeInside, writeInside } from "../platform/files/inside.ts";
 import { type Place, placeText, trustedPlace } from "../platform/files/place.ts";
@@ -15,10 +14,11 @@ import { Budget, DEFAULT_MAX_ARTIFACT_BYTES } from "./budget.ts";
 import { shareFairly } from "./fair_artifacts.ts";
 import { toldToReader } from "./file_stream.ts";
 import { cloneRepository } from "./git_artifact.ts";
-import { readUrl, writeUrl } from "./http_artifact.ts";
+import { placeOf, readUrl, writeUrl } from "./http_artifact.ts";
 import { isInStore, joinKey, locationOf, textMember } from "./location.ts";
 import type { Location } from "./location.ts";
-import type { ObjectStore, StoredObject } from "./object_store.ts";
+import { naming } from "./naming.ts";
+import type { StoredObject } from "./object_store.ts";
 import { archiveMode, archiveName, filesInside, packTarGz, packZip, placeFile } from "./pack.ts";
 import type { ArtifactContent, ArtifactScope, ArtifactStore } from "./port.ts";
 import { Repositories, type RepositoriesOptions } from "./repositories.ts";
@@ -99,10 +99,13 @@ class LocatedArtifacts implements ArtifactStore {
         });
         return true;
       case "http": {
-        const object = await readUrl(location.location, this.#repositories.secrets(scope));
-        if (object === undefined) return false;
-        await this.#place(object, path, artifact, signal);
-        return true;
+        const { location: at } = location;
+        return await naming(artifact, { name: placeOf(at) }, async () => {
+          const object = await readUrl(at, this.#repositories.secrets(scope));
+          if (object === undefined) return false;
+          await this.#place(object, path, artifact, signal);
+          return true;
+        });
       }
       case "repository":
       case "s3":
@@ -345,33 +348,6 @@ class LocatedArtifacts implements ArtifactStore {
     if (location !== undefined) return location;
     throw invalid(`Artifact "${artifact.name}" has no location`);
   }
-}
-
-/** Puts the artifact's name before what went wrong with its store. */
-async function naming<Result>(
-  artifact: Artifact,
-  objects: ObjectStore,
-  act: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await act();
-  } catch (error) {
-    const message = reasonOf(error);
-    const code = error instanceof Problem ? error.code : ProblemCode.Unknown;
-    throw new Problem(code, `Artifact "${artifact.name}" in ${objects.name}: ${message}`, {
-      cause: error,
-      ...(error instanceof Problem &&
-        { status: error.status, ...defined({ retryAfterSeconds: error.retryAfterSeconds }) }),
-    });
-  }
-}
-
-/** What a caller is told: a system error would name folders of this machine. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code, path, syscall } = error as { code?: unknown; path?: unknown; syscall?: unknown };
-  const isOfFile = typeof code === "string" && (path !== undefined || syscall === "open");
-  return isOfFile ? `the storage refuses it (${code})` : error.message;
 }
 
 function sized({ size, body }: StoredObject): { size?: number; body: Readable } {

@@ -50,9 +50,10 @@ export async function download(
   const status = body.statusCode ?? 0;
   if (status >= 200 && status < 300) {
     const late = () => new Error(`${url.origin} sent nothing for ${SILENCE_MS / 1000} s`);
+    const broken = (cause: Error) => new Error(`${url.origin} broke off its answer`, { cause });
     return {
       size: Number(body.headers["content-length"] ?? 0),
-      body: limitSilence(body, { ms: SILENCE_MS, late, clock: systemClock }),
+      body: limitSilence(body, { ms: SILENCE_MS, late, broken, clock: systemClock }),
     };
   }
   body.destroy();
@@ -130,6 +131,12 @@ async function* watchedPieces(
     asked();
   }
   given();
+}
+
+/** The place of an artifact in messages: without a query, which may hold a signature. */
+export function placeOf({ url }: JsonObject): string {
+  const known = typeof url === "string" ? URL.parse(url) : null;
+  return known === null ? "http" : `${known.origin}${known.pathname}`;
 }
 
 function urlOf(location: JsonObject): URL {

@@ -10,7 +10,8 @@ function limited() {
   const clock = new ManualClock();
   const source = new PassThrough();
   const late = () => new Error("too late");
-  return { clock, source, bytes: limitSilence(source, { ms: 1_000, late, clock }) };
+  const broken = ({ message }: Error) => new Error(`broken off: ${message}`);
+  return { clock, source, bytes: limitSilence(source, { ms: 1_000, late, broken, clock }) };
 }
 
 test("all bytes come, however slowly, as long as some come", async () => {

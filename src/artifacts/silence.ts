@@ -2,10 +2,12 @@
 import { finished, Readable } from "node:stream";
 import type { Clock } from "../platform/clock.ts";
 
-/** How long a source may be silent, and what its reader is told then. */
+/** How long a source may be silent, and what its reader is told then, or if it ends too early. */
 export interface SilenceLimit {
   ms: number;
   late: () => Error;
+  /** @default what went wrong */
+  broken?: (cause: Error) => Error;
   clock: Pick<Clock, "after">;
 }
 
@@ -13,7 +15,10 @@ export interface SilenceLimit {
  * The same bytes; fails and ends the source when that gives nothing for too long. The time that the reader takes does not
  * count. Closing either end closes the other.
  */
-export function limitSilence(source: Readable, { ms, late, clock }: SilenceLimit): Readable {
+export function limitSilence(
+  source: Readable,
+  { ms, late, broken = (cause) => cause, clock }: SilenceLimit,
+): Readable {
   let cancel = () => {};
   const wait = () => {
     cancel();
@@ -41,7 +46,7 @@ export function limitSilence(source: Readable, { ms, late, clock }: SilenceLimit
   source.pause();
   finished(source, { writable: false }, (error) => {
     cancel();
-    if (error) bytes.destroy(error);
+    if (error) bytes.destroy(broken(error));
     else bytes.push(null);
   });
   return bytes;

@@ -138,6 +138,29 @@ describe("an answer that is not taken", () => {
     },
   );
 
+  test("because it breaks off, or is no whole archive, which is told with its name and place", async () => {
+    server.removeAllListeners("request");
+    server.on("request", (request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("abc");
+      if (request.url?.startsWith("/short")) setTimeout(() => response.destroy(), 50);
+      else response.end("x".repeat(97));
+    });
+    const store = createArtifactStore({ config });
+    const fetchAt = (path: string, archive: object) =>
+      store.fetch(
+        { name: "a", http: { url: `${url}${path}?secret` }, ...archive },
+        join(dir, "got"),
+        SCOPE,
+      );
+    await expect(fetchAt("short", NONE)).rejects.toThrow(
+      `Artifact "a" in ${url}short: ${url.slice(0, -1)} broke off its answer`,
+    );
+    await expect(fetchAt("text", { archive: { tar: {} } })).rejects.toThrow(
+      `Artifact "a" in ${url}text: `,
+    );
+  });
+
   test("because it is too large", async () => {
     const store = createArtifactStore({ config, maxBytes: 1_000 });
     const artifact = { name: "a", http: { url } };
