@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { turnsWhile } from "../../test/support/turns_while.ts";
 import { sendOnce } from "./http_client.ts";
 import { type HttpAnswer, type HttpRequest, MAX_HEADER_BYTES } from "./http_message.ts";
 
@@ -69,6 +70,16 @@ test("an answer in pieces of one byte takes little more than its bytes", async (
   expect(text.length).toBe(500_000);
   // Kept one by one, they took 75 MB.
   expect(most - before).toBeLessThan(45_000_000);
+});
+
+test("answers of thousands of pieces leave others their turns", async () => {
+  const pieces = "1\r\na\r\n".repeat(2_000);
+  answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`;
+  const sending = Promise.all(Array.from({ length: 3 }, () => send({ maxBytes: 2_000 })));
+  expect(await turnsWhile(sending)).toBeGreaterThan(200);
+  expect(await sending).toEqual(Array(3).fill("a".repeat(2_000)));
+  await expect(send({ maxBytes: 1_999 })).rejects.toThrow("more than 1999 bytes");
+  expect(await send({ maxBytes: 2_000 })).toBe("a".repeat(2_000));
 });
 
 test("a user in the URL that can't be decoded is refused by name", async () => {

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { buildConnector, Client, type Dispatcher } from "undici";
 import { GatheredBytes } from "../base/gathered_bytes.ts";
 import { toSentHeader } from "../base/header_text.ts";
+import { Turns } from "./turns.ts";
 import { type HttpAnswer, type HttpRequest, isRedirect, MAX_HEADER_BYTES } from "./http_message.ts";
 
 /** How long a connection is kept for the next request, ms; for less, if the server says so. */
@@ -24,6 +25,10 @@ const OWN: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
+
+/** Pieces of an answer that are taken as they come. A server may send thousands at once, of a byte each. */
+const FEW_PIECES = 16;
+const turns = new Turns("http");
 
 /** Its types do not say what a connector returns. */
 type Connect = (...args: Parameters<buildConnector.connector>) => Socket;
@@ -48,6 +53,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: HttpAnswer["headers"] = {};
   readonly #body = new GatheredBytes();
+  #pieces = 0;
 
   constructor(
     request: HttpRequest,
@@ -78,8 +84,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (isRedirect(status) && headers["location"] !== undefined) this.#end()?.drop();
   }
 
-  onResponseData(_: unknown, part: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
     const { maxBytes } = this.#request;
+    if (++this.#pieces > FEW_PIECES && turns.isOver) {
+      controller.pause();
+      void turns.pause().then(() => controller.resume());
+    }
     if (this.#body.length + part.length <= maxBytes) this.#body.add(part);
     else this.#fail(new Error(`response body has more than ${maxBytes} bytes`));
   }
