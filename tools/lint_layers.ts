@@ -113,7 +113,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
   },
   platform: {
     ".": ["traces"],
-    files: [],
+    files: ["."],
     process: ["."],
     traces: ["."],
   },
