@@ -1,42 +1,98 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import process from "node:process";
-import { expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { makeTempFolder, removeDeadFolders } from "./temp_folders.ts";
 
-test("folders of processes that have ended go, those of others stay", async () => {
+/** Makes a folder, says its name, and lives on. */
+const OTHER = `
+const { makeTempFolder } = await import(${
+  JSON.stringify(new URL("temp_folders.ts", import.meta.url).href)
+});
+console.log(await makeTempFolder("trial"));
+setInterval(() => {}, 1000);
+`;
+/** As in a container: it sees no process of this test, and none of them sees it by its own number. */
+const APART = ["unshare", "--map-root-user", "--pid", "--fork", "--kill-child"];
+const canBeApart = spawnSync(APART[0] ?? "", [...APART.slice(1), "true"]).status === 0;
+
+let others: ChildProcess[] = [];
+afterEach(() => {
+  for (const other of others) other.kill("SIGKILL");
+  others = [];
+});
+
+/** Starts a process that has a folder. */
+async function start(around: readonly string[] = []): Promise<[ChildProcess, string]> {
+  const runtime = "Deno" in globalThis
+    ? [process.execPath, "eval", OTHER]
+    : [process.execPath, "--input-type=module", "--eval", OTHER];
+  const [program = "", ...args] = [...around, ...runtime];
+  const other = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+  others.push(other);
+  const [line] = await once(other.stdout as NodeJS.EventEmitter, "data") as [Uint8Array];
+  return [other, new TextDecoder().decode(line).trim()];
+}
+
+async function kill(other: ChildProcess): Promise<void> {
+  other.kill("SIGKILL");
+  await once(other, "exit");
+}
+
+/** What there is of the process that made a folder. */
+async function left(folder: string): Promise<string[]> {
+  const [start = ""] = basename(folder).split("-").slice(-2);
+  return (await readdir(tmpdir())).filter((name) => name.includes(start)).sort();
+}
+
+test("folders of processes that were killed go, those of others stay", async () => {
   const own = await makeTempFolder("trial");
-  const ended = spawn("true");
-  await once(ended, "exit");
-  // The name of a folder of another process, which may have had the number of this one.
-  const folderOf = async (pid: number | undefined, mark?: string) => {
-    const [, machine = "", start = ""] = /-trial-(\w*)-\d+-(\w+)-\w+$/.exec(own) ?? [];
-    const other = start.replace(/./, (first) => first === "0" ? "1" : "0");
-    const folder = own.replace(
-      `-trial-${machine}-${process.pid}-${start}-`,
-      `-trial-${mark ?? machine}-${pid}-${other}-`,
-    );
-    await mkdir(folder);
-    await writeFile(`${folder}/content`, "x");
-    return folder;
-  };
-  const dead = await folderOf(ended.pid);
-  const before = await folderOf(process.pid);
-  const stay = [own, await folderOf(process.ppid), await folderOf(ended.pid, "elsewhere")];
+  const [living, stays] = await start();
+  const [killed, goes] = await start();
+  await writeFile(join(goes, "content"), "x");
+  expect(await left(goes)).toEqual([expect.stringMatching(/^sluice-alive-/), basename(goes)]);
+  await kill(killed);
   const seen: string[] = [];
-  try {
-    await removeDeadFolders({
-      trial: (folder) => {
-        if (existsSync(folder)) seen.push(folder);
-        return Promise.resolve();
-      },
-    });
-    expect(new Set(seen)).toEqual(new Set([dead, before]));
-    expect([dead, before].filter((folder) => existsSync(folder))).toEqual([]);
-    expect(stay.filter((folder) => existsSync(folder))).toEqual(stay);
-  } finally {
-    for (const folder of stay) await rm(folder, { recursive: true });
-  }
+  await removeDeadFolders({
+    trial: (folder) => {
+      if (existsSync(folder)) seen.push(folder);
+      return Promise.resolve();
+    },
+  });
+  expect(seen).toContain(goes);
+  expect(seen).not.toContain(stays);
+  expect(await left(goes)).toEqual([]);
+  expect([own, stays].filter((folder) => existsSync(folder))).toEqual([own, stays]);
+  await kill(living);
+  await removeDeadFolders();
+  expect(existsSync(stays)).toBe(false);
+  await rm(own, { recursive: true });
+});
+
+test.skipIf(!canBeApart)(
+  "so do those of containers that have ended, and those of running ones stay",
+  async () => {
+    const [other, folder] = await start(APART);
+    await removeDeadFolders();
+    expect(existsSync(folder)).toBe(true);
+    await kill(other);
+    await expect.poll(async () => {
+      await removeDeadFolders();
+      return await left(folder);
+    }, { timeout: 5_000 }).toEqual([]);
+  },
+);
+
+test("those of other machines stay, whose processes cannot be asked", async () => {
+  const [other, folder] = await start();
+  const foreign = folder.replace(/-trial-\w{8}-\w{8}-/, "-trial-01234567-01234567-");
+  await rename(folder, foreign);
+  await kill(other);
+  await removeDeadFolders();
+  expect(existsSync(foreign)).toBe(true);
+  await rm(foreign, { recursive: true });
 });

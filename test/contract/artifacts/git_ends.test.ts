@@ -5,12 +5,12 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createArtifactStore } from "../../../src/artifacts/artifact_store.ts";
 import { endLeftGit } from "../../../src/artifacts/git_process.ts";
-import { isRunning, machineMark } from "../../../src/platform/process/own_machine.ts";
+import { isRunning } from "../../../src/platform/process/own_machine.ts";
 import { makeTempFolder } from "../../../src/platform/process/temp_folders.ts";
 
 let dir = "";
@@ -34,9 +34,10 @@ afterAll(async () => {
 
 /** Folders of clones of this process. */
 async function cloneFolders(): Promise<string[]> {
-  return (await readdir(tmpdir())).filter((name) =>
-    name.startsWith(`sluice-git-${machineMark()}-${process.pid}-`)
-  );
+  const other = await makeTempFolder("other");
+  await rm(other, { recursive: true });
+  const start = basename(other).replace(/-other-/, "-git-").slice(0, -6);
+  return (await readdir(tmpdir())).filter((name) => name.startsWith(start));
 }
 
 function store() {
