@@ -178,13 +178,6 @@ export function lengthOfTime(option: string): (text: string) => number {
   };
 }
 
-/** Adds `--no-strict`, and `--strict`, which is the default. */
-export function addStrict(command: Command): Command {
-  return command
-    .option("--no-strict", "accept fields that do not exist")
-    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp());
-}
-
 /** Ends the help of a command with examples. */
 export function example(...lines: string[]): [position: "after", text: string] {
   return ["after", `\nExample${lines.length > 1 ? "s" : ""}:\n  ${lines.join("\n  ")}`];

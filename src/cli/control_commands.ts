@@ -46,6 +46,14 @@ interface ControlOptions extends OutputOptions, FollowOptions, WatchLook, Workfl
   idempotencyKey?: string;
 }
 
+/** @throws {UsageError} for an empty one, a variable of a script that has no value: the whole workflow would end, or go on */
+function nodeSelector(given: string): string {
+  if (given !== "") return given;
+  throw new UsageError(
+    "--node-field-selector is empty: leave it out if you mean the whole workflow",
+  );
+}
+
 /** Operation of each verb, and the word for its result. */
 const VERBS = {
   suspend: { operation: "WorkflowService_SuspendWorkflow", done: "suspended" },
@@ -237,7 +245,12 @@ interface DeleteOptions extends WorkflowFilters {
 
 async function remove(context: Context, names: string[], options: DeleteOptions): Promise<void> {
   const { force, dryRun, ...filters } = options;
-  const chosen = await targets(context, names, filters);
+  const chosen = await targets(
+    context,
+    names,
+    filters,
+    "--selector, --completed, --older or another filter; --all means every one of the namespace",
+  );
   if (chosen.length === 0) print("No resources found");
   const told = inOrder(chosen, CALLS_AT_ONCE, async ({ namespace, name }) => {
     if (dryRun) return `Workflow '${name}' deleted (dry-run)`;
@@ -278,7 +291,11 @@ function addSuspendAndResume(program: Command): void {
   addVerb(program, "suspend", "start no new steps until resumed")
     .addHelpText(...example("sluice suspend my-wf"));
   addVerb(program, "resume", "let waiting suspend steps succeed, or go on after a suspend")
-    .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
+    .option(
+      "--node-field-selector <terms>",
+      `only waiting steps that match: ${NODE_SELECTOR}`,
+      nodeSelector,
+    )
     .addHelpText(...example(
       "sluice resume my-wf --node-field-selector inputs.parameters.uuid.value=4a1f",
     ));
@@ -290,7 +307,11 @@ function addStopAndTerminate(program: Command): void {
     "stop",
     "end workflows (exit handlers run), or with a selector let waiting steps fail",
   )
-    .option("--node-field-selector <terms>", `only waiting steps that match: ${NODE_SELECTOR}`)
+    .option(
+      "--node-field-selector <terms>",
+      `only waiting steps that match: ${NODE_SELECTOR}`,
+      nodeSelector,
+    )
     .option("--message <text>", "failure message of the steps")
     .option("--dry-run", "only say what would be stopped")
     .addHelpText(...example(

@@ -66,7 +66,8 @@ async function eventBody({ data, file }: SendOptions): Promise<JsonObject> {
   try {
     return JSON.parse(text, finiteOnly) as JsonObject;
   } catch (error) {
-    throw new UsageError(`The event is not JSON: ${errorText(error)}`);
+    const advice = text.startsWith("@") ? " (--file names a file)" : "";
+    throw new UsageError(`The event is not JSON: ${errorText(error)}${advice}`);
   }
 }
 

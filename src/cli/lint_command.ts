@@ -9,8 +9,9 @@ import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests } from "../spec/lint.ts";
 import { lintWarnings } from "../spec/lint_warnings.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { addStrict, type Context, contextOf, example, UsageError } from "./context.ts";
+import { type Context, contextOf, example, UsageError } from "./context.ts";
 import {
+  addStrict,
   expandFolders,
   type FoundManifest,
   isWorkflowTest,

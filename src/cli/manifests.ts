@@ -2,6 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { type Command, Option } from "commander";
 import { errorText } from "../base/error_text.ts";
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
@@ -261,4 +262,11 @@ export function withParameters(spec: JsonObject, given: Map<string, string>): Js
   const rest = old.filter((parameter) => !given.has(String(parameter["name"])));
   const set = [...given].map(([name, value]) => ({ name, value }));
   return { ...spec, arguments: { ...args, parameters: [...set, ...rest] } };
+}
+
+/** Adds `--no-strict`, and `--strict`, which is the default. */
+export function addStrict(command: Command): Command {
+  return command
+    .option("--no-strict", "accept fields that do not exist")
+    .addOption(new Option("--strict", "refuse fields that do not exist").default(true).hideHelp());
 }

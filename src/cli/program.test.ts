@@ -99,6 +99,10 @@ test.each<[given: string[], said: string]>([
   [["get", "default/one"], 'A name has no slash, received "default/one"'],
   [["list", "-n", "a/b"], 'A namespace has no slash, received "a/b"'],
   [["list", "--running", "--completed"], "cannot be used with"],
+  [["delete"], "choose some with --selector, --completed, --older or another filter; --all means"],
+  [["stop", "one", "--node-field-selector", ""], "--node-field-selector is empty"],
+  [["resume", "one", "--node-field-selector="], "--node-field-selector is empty"],
+  [["event", "send", "push", "--data", "@file"], "(--file names a file)"],
 ])("%j is wrong use, and asks no server", async (given, said) => {
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   try {

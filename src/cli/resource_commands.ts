@@ -4,9 +4,10 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
-import { addStrict, type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
+import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
 import {
+  addStrict,
   expandFolders,
   isWorkflowTest,
   metadataOf,

@@ -155,11 +155,12 @@ export async function targets(
   context: Context,
   names: string[],
   filters: WorkflowFilters & { all?: boolean; allNamespaces?: boolean },
+  ways = "--selector or --field-selector",
 ): Promise<Target[]> {
   if (names.length > 0) return names.map((name) => ({ namespace: context.namespace, name }));
   const { all = false, allNamespaces = false } = filters;
   if (!all && !hasFilter(filters)) {
-    throw new UsageError("Name a workflow, or choose some with --selector or --field-selector");
+    throw new UsageError(`Name a workflow, or choose some with ${ways}`);
   }
   const namespace = allNamespaces ? "" : context.namespace;
   const items = await filteredWorkflows(

@@ -7,7 +7,6 @@ import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
-  addStrict,
   collect,
   type Context,
   contextOf,
@@ -25,6 +24,7 @@ import {
   type WatchLook,
 } from "./follow.ts";
 import {
+  addStrict,
   finiteOnly,
   metadataOf,
   readManifestFiles,

@@ -22,6 +22,14 @@ test.each<[string, BodyInit, string, string]>([
   });
 });
 
+test("a token that no header may have is refused and not shown", async () => {
+  const client = createClient({ server: "http://s.example", token: "shh\nsecret" });
+  const failure = await client.call("InfoService_GetInfo", {}).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(TypeError);
+  expect(String(failure)).toMatch(/The token or a header has a character/);
+  expect(String((failure as Error).stack)).not.toMatch(/shh|secret/);
+});
+
 test("an answer that breaks off says so, as a server that is gone does", async () => {
   const failure = await failureOf(() =>
     new Response(

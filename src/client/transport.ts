@@ -45,11 +45,22 @@ export interface Outgoing {
   signal?: AbortSignal | undefined;
 }
 
+function ownHeaders({ headers, token = "" }: ClientOptions): Headers {
+  try {
+    const all = new Headers(headers);
+    if (token !== "") all.set("authorization", token.includes(" ") ? token : `Bearer ${token}`);
+    return all;
+  } catch {
+    // The runtime's own reason shows the value.
+    throw new TypeError(
+      "The token or a header has a character that no header may have, such as a line break",
+    );
+  }
+}
+
 /** Sends a request. @throws {ClientError} when it is refused, or there is no answer */
 export async function send(options: ClientOptions, outgoing: Outgoing): Promise<Response> {
-  const headers = new Headers(options.headers);
-  const { token = "" } = options;
-  if (token !== "") headers.set("authorization", token.includes(" ") ? token : `Bearer ${token}`);
+  const headers = ownHeaders(options);
   if (outgoing.idempotencyKey !== undefined) {
     headers.set("idempotency-key", outgoing.idempotencyKey);
   }
