@@ -10,6 +10,7 @@ import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
+import { errorText } from "../../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
@@ -69,6 +70,7 @@ export function openBackupTarget(file: string, now: () => number): StoreTarget {
   return {
     name: file,
     async begin({ actors, version, shards }: CopyPlan) {
+      if (file !== STANDARD) await makeFile(file, part);
       sink = openSink(file, part, closing);
       for (const end of closing) end.catch((error: unknown) => failure = error);
       const at = new Date(now()).toISOString();
@@ -106,10 +108,19 @@ export function openBackupTarget(file: string, now: () => number): StoreTarget {
   };
 }
 
+/** @throws {Problem} FailedPrecondition when there is no such folder, or it can't be written to */
+async function makeFile(file: string, part: string): Promise<void> {
+  try {
+    await (await open(part, "w", 0o600)).close();
+  } catch (error) {
+    throw new Problem(ProblemCode.FailedPrecondition, `Cannot write ${file}: ${errorText(error)}`);
+  }
+}
+
 /** @param closing gets what resolves when all of it is written */
 function openSink(file: string, part: string, closing: Promise<unknown>[]): Writable {
   if (file === STANDARD) return process.stdout;
-  const stream = createWriteStream(part, { mode: 0o600 });
+  const stream = createWriteStream(part);
   closing.push(finished(stream));
   if (!file.endsWith(".gz")) return stream;
   const gzip = createGzip({ level: 4 });
@@ -213,7 +224,11 @@ async function* recordsOf(
     if (record["type"] === "end") return assertSame(record, tally, name);
     if (!TYPES.has(record["type"])) throw broken(name, number, `nobody knows "${record["type"]}"`);
     const known = record as unknown as StoreRecord;
-    tally.add([known]);
+    try {
+      tally.add([known]);
+    } catch (error) {
+      throw broken(name, number, errorText(error));
+    }
     yield known;
   }
   throw broken(name, last + 1, "the end is missing: the file is cut off");

@@ -3,6 +3,7 @@
  * the counts and checksums of what was read; only then may a server use it.
  */
 import { placeIn } from "../../actors/record_home.ts";
+import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import type { StoreRecord, StoreSource, StoreTarget } from "../../store/dump.ts";
 import { differences, type Sections, Tally } from "../../store/dump_tally.ts";
@@ -55,7 +56,7 @@ export async function copyStore(
   for await (const records of source.read()) {
     read.add(records);
     await writing;
-    writing = target.write(records);
+    writing = write(records, source, target);
     // Heard of by the next await.
     writing.catch(() => {});
     tell("copied", read);
@@ -84,6 +85,24 @@ export async function copyStore(
   }
   await target.finish();
   return { hasGoneOn, shards: count, sections };
+}
+
+/** @throws {Problem} DataLoss with both names: a backup may be damaged, a disk full, a Redis gone */
+async function write(
+  records: StoreRecord[],
+  source: StoreSource,
+  target: StoreTarget,
+): Promise<void> {
+  try {
+    await target.write(records);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const reason = errorText(error);
+    throw new Problem(
+      ProblemCode.DataLoss,
+      `${target.name} can't take what ${source.name} holds: ${reason}`,
+    );
+  }
 }
 
 async function check(

@@ -383,6 +383,9 @@ describe("a backup", () => {
       expect(await dumpAt(to)).toEqual(wanted);
     }
     expect(() => openBackupTarget(file, Date.now)).toThrow("is there already");
+    const nowhere = join(folder, "nowhere", name);
+    await expect(copy(openSource(from), openBackupTarget(nowhere, Date.now)))
+      .rejects.toThrow(`Cannot write ${nowhere}: ENOENT`);
     const bytes = readFileSync(file);
     const lines = String(name.endsWith(".gz") ? gunzipSync(bytes) : bytes).trim().split("\n");
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
@@ -410,6 +413,7 @@ describe("a backup", () => {
       ["{}\n", /is not a backup/],
       ["", /is not a backup/],
       [`${lines[0]}\nno JSON\n`, /Line 2 of .*: it is not JSON/],
+      [whole.replaceAll('"expiresAt":', '"expired":'), /Line \d+ of .*: Invalid time value/],
     ];
     for (const [text, why] of cases) {
       const bad = join(folder, `bad-${++places}.jsonl`);
@@ -418,6 +422,11 @@ describe("a backup", () => {
       await expect(copy(openBackupSource(bad), openTarget(to))).rejects.toThrow(why);
       await expect(dumpAt(to)).rejects.toThrow("There is no store");
     }
+    // So long that records are written before the end tells.
+    const bad = join(folder, `bad-${++places}.jsonl`);
+    writeFileSync(bad, [lines[0], ...Array(50_000).fill('{"type":"timer"}'), ""].join("\n"));
+    await expect(copy(openBackupSource(bad), openTarget(PLACES.sqlite())))
+      .rejects.toThrow(/^sqlite:.* can't take what .*bad-.* holds: /);
     const gz = join(folder, "not.jsonl.gz");
     writeFileSync(gz, whole);
     const refused = copy(openBackupSource(gz), openTarget(PLACES.sqlite()));
