@@ -211,6 +211,11 @@ function login(sso: Record<string, string>): Values {
   };
 }
 
+/** Tokens of a file, with one rule. */
+function rules(rule: Record<string, string[]>): Values {
+  return { auth: { tokensSecret: "tokens", access: [rule] } };
+}
+
 /** A value for each setting that differs from its default, as large as possible. */
 function sampleSettings(): Record<string, unknown> {
   return Object.fromEntries(
@@ -456,6 +461,23 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       "artifacts larger than the disk",
       { temporaryStorage: "4Gi", server: { maxArtifactBytes: 2 ** 33 } },
       /maxArtifactBytes=8589934592 is more than temporaryStorage=4Gi/,
+    ],
+    ["a Secret that can't be one", { archiveSecret: "Bad_Name" }, /archiveSecret/],
+    ["a ConfigMap that can't be one", { manifestsConfigMap: "a/b" }, /manifestsConfigMap/],
+    [
+      "a rule about nobody",
+      rules({ namespaces: ["*"], resources: ["*"], verbs: ["*"] }),
+      /access\/0[\s\S]*subjects/,
+    ],
+    [
+      "a rule without resources, at which the server would not start",
+      rules({ groups: ["a"], namespaces: ["*"], verbs: ["*"] }),
+      /access\/0[\s\S]*resources/,
+    ],
+    [
+      "a rule of no verbs",
+      rules({ groups: ["a"], namespaces: ["*"], resources: ["*"], verbs: [] }),
+      /access\/0\/verbs/,
     ],
     ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
   ])("refuses %s with one clear line", (_name, values, message) => {
