@@ -188,6 +188,10 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and .Values.autoscaling.enabled (lt (int .Values.autoscaling.maxReplicas) (int .Values.autoscaling.minReplicas)) -}}
 {{- fail (printf "autoscaling.maxReplicas=%d is less than autoscaling.minReplicas=%d" (int .Values.autoscaling.maxReplicas) (int .Values.autoscaling.minReplicas)) -}}
 {{- end -}}
+{{- $resources := .Values.resources | default dict -}}
+{{- if and .Values.autoscaling.enabled (not (dig "requests" "cpu" (dig "limits" "cpu" "" $resources) $resources)) -}}
+{{- fail "autoscaling.enabled=true needs resources.requests.cpu: the autoscaler compares the use of processors with it" -}}
+{{- end -}}
 {{- range $name := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
 {{- if hasKey $.Values.podLabels $name -}}
 {{- fail (printf "podLabels can't have %s: the chart finds its pods by it" $name) -}}

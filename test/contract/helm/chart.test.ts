@@ -414,6 +414,11 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       /autoscaling\.maxReplicas=3 is less than autoscaling\.minReplicas=4/,
     ],
     [
+      "an autoscaler that has nothing to compare with",
+      { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } },
+      /autoscaling\.enabled=true needs resources\.requests\.cpu/,
+    ],
+    [
       "labels by which the chart finds its pods",
       { podLabels: { "app.kubernetes.io/name": "x" } },
       /podLabels can't have app\.kubernetes\.io\/name/,
