@@ -76,21 +76,23 @@ async function wait(
   names: string[],
   ignoreNotFound: boolean,
 ): Promise<number> {
-  const statuses = await Promise.all(names.map(async (name) => {
+  // A watch of a name that does not exist would wait for it to be created.
+  const found = await Promise.all(names.map(async (name) => {
     try {
-      // A watch of a name that does not exist would wait for it to be created.
       const { metadata } = await context.client.call("WorkflowService_GetWorkflow", {
         params: { namespace: context.namespace, name },
         query: { fields: "metadata" },
       });
-      return await waitFor(context, context.namespace, metadata.name ?? name, false);
+      return metadata.name ?? name;
     } catch (error) {
       if (!ignoreNotFound || !isNotFound(error)) throw error;
       print(`${name} not found. Ignoring...`);
-      return 0;
+      return undefined;
     }
   }));
-  return Math.max(...statuses);
+  const waits = found.filter((name) => name !== undefined)
+    .map((name) => waitFor(context, context.namespace, name, false));
+  return Math.max(0, ...await Promise.all(waits));
 }
 
 interface CopyOptions {

@@ -127,6 +127,25 @@ describe("workflows", () => {
     await rm(file);
   });
 
+  test("wait looks for all of its workflows before it waits for any", async () => {
+    const waiting = WORKFLOW.replace("name: hello", "name: waiting")
+      .replace(/container: .*/, "suspend: {}");
+    await writeFile(join(folder, "waiting.yaml"), waiting);
+    await sluice("submit", "waiting.yaml");
+    expect(await sluice("wait", "waiting", "nowhere")).toMatchObject({
+      status: 1,
+      out: "",
+      err: expect.stringContaining('"nowhere" not found'),
+    });
+    const ended = sluice("wait", "waiting", "nowhere", "--ignore-not-found");
+    await sluice("resume", "waiting");
+    expect(await ended).toMatchObject({
+      status: 0,
+      out: expect.stringMatching(/^nowhere not found. Ignoring...\nwaiting Succeeded at /),
+    });
+    await sluice("delete", "waiting");
+  });
+
   test("list filters, and delete takes the same filters", async () => {
     const { out } = await sluice("list", "-l", "app=shop", "--completed", "--since", "1h");
     expect(out).toMatch(/^NAME +STATUS +AGE +DURATION +PRIORITY +MESSAGE\nhello +Succeeded /);
