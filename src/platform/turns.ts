@@ -149,7 +149,7 @@ export class Turns {
 
 /** What a source gives. One that has very much ready would be read without a turn of the loop in between, for minutes. */
 export async function* inSharedTurns<T>(
-  source: AsyncIterable<T>,
+  source: AsyncIterable<T> | Iterable<T>,
   lane?: string,
 ): AsyncGenerator<T> {
   const turns = new Turns(lane);
