@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import process from "node:process";
 import { afterEach, expect, test } from "vitest";
 import { serve } from "./serve.ts";
@@ -59,3 +60,34 @@ test("a request that outlasts the grace period holds nothing up", async () => {
   // Answered on Deno, cut off on Node: never a success.
   expect([503, 0]).toContain(await told);
 });
+
+test.skipIf("Deno" in globalThis)(
+  "few chunks of a body wait on Node for whoever does not read it",
+  async () => {
+    const got = Promise.withResolvers<Readable>();
+    const server = await serve(
+      (_, info) => {
+        got.resolve((info as { incoming: Readable }).incoming);
+        return new Promise(() => {});
+      },
+      "127.0.0.1",
+      0,
+    );
+    const socket = connect(server.port, "127.0.0.1");
+    try {
+      socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+      socket.write("1\r\na\r\n".repeat(60_000));
+      const body = await got.promise;
+      let length = -1;
+      while (body.readableLength > length) {
+        length = body.readableLength;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      // Of one piece of what the connection sends, which are 10,923 chunks, all are kept.
+      expect(length).toBeLessThan(20_000);
+    } finally {
+      socket.destroy();
+      await server.close(0);
+    }
+  },
+);
