@@ -153,7 +153,7 @@ async function workflow(ui: Ui): Promise<void> {
     ui,
     "DAG of 5,000 nodes: shown",
     pathOf(LARGE.dag5000),
-    "svg .far, svg .step",
+    "svg .step",
     2_000,
   );
   await panned(page, "DAG of 5,000 nodes");
@@ -161,7 +161,7 @@ async function workflow(ui: Ui): Promise<void> {
   await page.locator("svg .step").first().waitFor();
   await taskBar(page, "2,000 steps unfolded", async () => {
     await page.locator("svg .kind-loop").click();
-    await page.locator("svg .far").waitFor();
+    await page.locator("svg .step").nth(20).waitFor();
     await page.waitForTimeout(500);
   });
   await panned(page, "2,000 steps unfolded");
@@ -183,6 +183,8 @@ async function taskBar(page: Page, what: string, act: () => Promise<void>): Prom
 
 async function panned(page: Page, what: string): Promise<void> {
   await taskBar(page, `${what}, moved and scaled`, async () => {
+    await page.getByRole("button", { name: "Fit", exact: true }).click();
+    await page.locator("svg .far").waitFor();
     await drag(page, ".canvas", 60);
     for (let i = 0; i < 8; i++) {
       await page.getByRole("button", { name: "Larger", exact: true }).click();

@@ -1,5 +1,5 @@
 /** Lays out graphs beside the page, which stays responsive however large they are. */
-import { layered } from "./model/layered.ts";
+import { hasBlock, layered } from "./model/layered.ts";
 import type { LayoutRequest } from "./model/layout.ts";
 import { tidy } from "./model/tidy.ts";
 
@@ -7,5 +7,6 @@ import { tidy } from "./model/tidy.ts";
 const MANY = 100;
 
 addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
-  postMessage(data.nodes.length > MANY ? layered(data) : tidy(data));
+  const isQuick = data.nodes.length > MANY || hasBlock(data);
+  postMessage(isQuick ? layered(data) : tidy(data));
 });

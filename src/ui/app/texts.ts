@@ -412,6 +412,17 @@ export const TEXTS = {
     smaller: "Smaller",
     fit: "Fit",
     foldAll: "Fold as at first",
+    find: "Find a step by name or input",
+    findHint: "Find a step",
+    findNext: "Next",
+    found: (at: number, count: number) =>
+      count === 0
+        ? "No step has this in its name, message or inputs."
+        : at < 0
+        ? `${count.toLocaleString("en")} found`
+        : `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`,
+    siblings: (count: number, prefix: string) =>
+      prefix === "" ? many(count, "step", "steps") : `${prefix}… (${count.toLocaleString("en")})`,
     noLayout:
       "The script that lays out graphs could not be loaded. The other views show the steps too.",
   },

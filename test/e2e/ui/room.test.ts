@@ -1,4 +1,5 @@
 /** What the pages do where there is little room: long names and messages, logs that grow, large graphs, a phone. */
+import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { browserMissing } from "../../support/argo_pages.ts";
 import { openPrefixProxy } from "../../support/prefix_proxy.ts";
@@ -41,6 +42,44 @@ const SPECS = {
       { name: "one", suspend: { duration: "0" } },
     ],
   },
+  "side-by-side": {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        dag: {
+          tasks: Array.from({ length: 60 }, (_, at) => ({
+            name: `check-${at}`,
+            template: at % 30 === 1 ? "waits" : "one",
+            arguments: { parameters: [{ name: "uuid", value: `job-${at}` }] },
+          })),
+        },
+      },
+      ...[{ name: "one", suspend: { duration: "0" } }, { name: "waits", suspend: {} }].map((
+        one,
+      ) => ({
+        ...one,
+        inputs: { parameters: [{ name: "uuid" }] },
+      })),
+    ],
+  },
+  "far-failure": {
+    entrypoint: "main",
+    templates: [
+      {
+        name: "main",
+        dag: {
+          tasks: Array.from({ length: 200 }, (_, at) => ({
+            name: `t${at}`,
+            template: at === 150 ? "fails" : "one",
+            ...(at > 9 && { dependencies: [`t${at - 10}`] }),
+          })),
+        },
+      },
+      { name: "one", suspend: { duration: "0" } },
+      { name: "fails", container: { image: "x", command: ["sh", "-c"], args: ["exit 7"] } },
+    ],
+  },
 };
 
 describe.skipIf(missing !== undefined)(
@@ -50,6 +89,22 @@ describe.skipIf(missing !== undefined)(
     const phase = async (name: string) =>
       (await ui.call<{ status: { phase: string } }>("GET", `workflows/default/${name}`)).status
         .phase;
+
+    /** Waits until steps are drawn so large that they can be read. */
+    const readableSteps = () =>
+      expect.poll(async () => (await ui.page.locator(".step .ground").first().boundingBox())?.width)
+        .toBeGreaterThan(120);
+    /** Waits until an element lies in the canvas. */
+    const inView = (one: Locator) =>
+      expect.poll(async () => {
+        const [box, canvas] = [
+          await one.boundingBox(),
+          await ui.page.locator(".canvas").boundingBox(),
+        ];
+        return box !== null && canvas !== null && box.x >= canvas.x - 1 && box.y >= canvas.y - 1 &&
+          box.x + box.width <= canvas.x + canvas.width + 1 &&
+          box.y + box.height <= canvas.y + canvas.height + 1;
+      }, { timeout: 10_000 }).toBe(true);
 
     beforeAll(async () => {
       ui = await openUi();
@@ -83,11 +138,12 @@ describe.skipIf(missing !== undefined)(
       await ui.page.locator(".time-row text", { hasText: /…[^…]*1:green\)$/ }).waitFor();
     });
 
-    test("on a phone the whole of a wide graph is in view", async () => {
+    test("on a phone a part of a wide graph can be read at once, and all of it comes into view", async () => {
       await expect.poll(() => phase("wide"), { timeout: 20_000 }).toBe("Succeeded");
       await ui.page.setViewportSize({ width: 390, height: 844 });
       await ui.open("/workflows/default/wide");
-      await ui.page.locator(".canvas svg path").first().waitFor();
+      await readableSteps();
+      await ui.button("Fit").click();
       const [canvas, drawn] = await ui.page.evaluate(() =>
         [".canvas", ".canvas > svg"].map((one) =>
           document.querySelector(one)?.getBoundingClientRect()
@@ -102,6 +158,8 @@ describe.skipIf(missing !== undefined)(
     test("steps that are too small to be read are coloured boxes until somebody makes them larger", async () => {
       await ui.page.setViewportSize({ width: 1280, height: 860 });
       await ui.open("/workflows/default/wide");
+      await readableSteps();
+      await ui.button("Fit").click();
       const step = ui.page.locator(".step").first();
       await step.waitFor();
       const colours = () =>
@@ -113,6 +171,52 @@ describe.skipIf(missing !== undefined)(
       expect(await step.locator(".title").isVisible()).toBe(false);
       for (let times = 0; times < 4; times++) await ui.button("Larger").click();
       expect(await colours()).toEqual({ isFilled: false });
+    });
+
+    test("many steps side by side are one node with counts by phase, until somebody opens it or looks for one of them", async () => {
+      await ui.page.setViewportSize({ width: 1280, height: 860 });
+      await expect.poll(() => phase("side-by-side"), { timeout: 20_000 }).toBe("Running");
+      await ui.open("/workflows/default/side-by-side?node=-");
+      const group = ui.page.locator(".step.kind-group");
+      await group.getByText("check-… (60)").waitFor();
+      await group.getByText(/58 Succeeded/).waitFor();
+      expect(await group.getAttribute("aria-label")).toMatch(
+        /^check-… \(60\), Waiting, 2 Waiting, 58 Succeeded$/,
+      );
+      await ui.page.keyboard.press("/");
+      await ui.page.keyboard.type("job-31");
+      await ui.page.getByText("1 found").waitFor();
+      await ui.page.keyboard.press("Enter");
+      await ui.page.getByText("1 of 1").waitFor();
+      await group.getByText("check-… (59)").waitFor();
+      await ui.page.locator(".step.selected", { hasText: "check-31" }).waitFor();
+      await ui.page.getByRole("complementary").getByText("job-31").waitFor();
+      await group.click();
+      await expect.poll(() => ui.page.locator(".step").count()).toBeGreaterThan(40);
+      await readableSteps();
+      await ui.button("Fold as at first").click();
+      await group.getByText("check-… (60)").waitFor();
+      await ui.page.getByRole("searchbox").fill("nowhere");
+      await ui.page.getByText("No step has this").waitFor();
+      await ui.call("PUT", "workflows/default/side-by-side/terminate");
+    });
+
+    test("a large graph begins at the step that failed, and keys bring each step into view", async () => {
+      await ui.page.setViewportSize({ width: 1280, height: 860 });
+      await expect.poll(() => phase("far-failure"), { timeout: 20_000 }).toBe("Failed");
+      await ui.open("/workflows/default/far-failure");
+      await inView(ui.page.locator(".step.selected", { hasText: "t150" }));
+      await ui.open("/workflows/default/far-failure?node=-");
+      await inView(ui.page.locator(".step", { hasText: "t150" }));
+      const first = ui.page.locator(".step").first();
+      await first.focus();
+      for (let times = 0; times < 30; times++) await ui.page.keyboard.press("Tab");
+      await inView(ui.page.locator(".step:focus"));
+      expect(await ui.page.locator(".canvas").evaluate((one) => [one.scrollLeft, one.scrollTop]))
+        .toEqual([0, 0]);
+      // A step that is chosen elsewhere on the page comes into view too.
+      await ui.button("Show the step").first().click();
+      await inView(ui.page.locator(".step.selected", { hasText: "t150" }));
     });
 
     test("on a phone a step that somebody asks for comes into view", async () => {

@@ -1,7 +1,9 @@
 /** The tree and the graph of steps. */
 import { describe, expect, test } from "vitest";
 import type { NodeStatus } from "../../../spec/manifest.ts";
-import { graphOf } from "./graph.ts";
+import { stepsWith } from "./find.ts";
+import { firstLook, graphOf, shownAs } from "./graph.ts";
+import { withGroups } from "./siblings.ts";
 import { countLooks, isFoldedFirst, type Nodes, pathTo, type TreeItem, treeOf } from "./tree.ts";
 
 function node(id: string, type: NodeStatus["type"], more: Partial<NodeStatus> = {}): NodeStatus {
@@ -122,6 +124,52 @@ describe("the graph", () => {
       () => true,
     );
     expect(nodes.map(({ id, within }) => [id, within])).toEqual([["a", ""], ["b1", "b"]]);
+  });
+
+  test("shows a step by itself, folded with others, or by what is in it", () => {
+    const nodes = withLoop(200);
+    const tree = treeOf(nodes);
+    const folded = graphOf(nodes, tree, (item) => !isFoldedFirst(item));
+    expect(shownAs(folded, tree, "a")).toBe("a");
+    expect(shownAs(folded, tree, "i7")).toBe("loop:w:each");
+    expect(shownAs(folded, tree, "r1")).toBe("r");
+    expect(shownAs(folded, tree, "w")).toBe("a");
+    expect(shownAs(folded, tree, "nowhere")).toBeUndefined();
+    const open = withGroups(graphOf(nodes, tree, () => true), (id) => id === "i7");
+    expect(open.nodes.map(({ id }) => id)).toEqual(["a", "group:i0", "i7", "r", "r0", "r1"]);
+    expect(shownAs(open, tree, "i8")).toBe("group:i0");
+    expect(shownAs(open, tree, "i7")).toBe("i7");
+    expect(shownAs(open, tree, "loop:w:each")).toBe("group:i0");
+  });
+
+  test("is looked at first at the chosen step, else where somebody is needed, else at its beginning", () => {
+    const nodes = withLoop(200);
+    const tree = treeOf(nodes);
+    const graph = graphOf(nodes, tree, (item) => !isFoldedFirst(item));
+    expect(firstLook(graph, tree, undefined)).toBe("loop:w:each");
+    expect(firstLook(graph, tree, "r1")).toBe("r");
+    const done = nodesFrom(node("w", "DAG", { children: ["a"] }), node("a", "Pod"));
+    const small = graphOf(done, treeOf(done), () => true);
+    expect(firstLook(small, treeOf(done), undefined)).toBe("a");
+    const runs = nodesFrom(
+      node("w", "DAG", { children: ["a", "b", "c"], phase: "Running" }),
+      node("a", "Pod"),
+      node("b", "Pod", { phase: "Pending" }),
+      node("c", "Pod", { phase: "Running" }),
+    );
+    expect(firstLook(graphOf(runs, treeOf(runs), () => true), treeOf(runs), undefined)).toBe("c");
+  });
+
+  test("finds steps by their names, their messages and what they got", () => {
+    const tree = treeOf(nodesFrom(
+      node("w", "DAG", { children: ["a", "b", "c"] }),
+      node("a", "Pod", { inputs: { parameters: [{ name: "uuid", value: "Job-4711" }] } }),
+      node("b", "Pod", { message: "no job-4711 here" }),
+      node("c", "Pod"),
+    ));
+    expect(stepsWith(tree, "JOB-4711")).toEqual(["a", "b"]);
+    expect(stepsWith(tree, "c")).toEqual(["c"]);
+    expect(stepsWith(tree, "4712")).toEqual([]);
   });
 
   describe("the exit handler", () => {

@@ -1,18 +1,20 @@
 /** What the graph of a workflow shows: steps and what follows upon what. Loops and retries are one node until somebody opens them. */
 import type { NodeStatus } from "../../../spec/manifest.ts";
 import type { Look } from "./phases.ts";
-import { countLooks, type Nodes, type TreeItem } from "./tree.ts";
+import { countLooks, type Nodes, pathTo, type TreeItem, worstLook } from "./tree.ts";
 
 export interface GraphNode {
   id: string;
-  kind: "node" | "retry" | "loop" | "joint";
+  kind: "node" | "retry" | "loop" | "group" | "joint";
   title: string;
   /** Title of the step that it is a part of; "" for a step of the workflow itself. */
   within: string;
   look: Look;
   node?: NodeStatus;
-  /** Of a loop or a retry that is folded: how many of its parts have each look. */
+  /** Of a loop or a retry that is folded, and of a group: how many of its parts have each look. */
   counts: [Look, number][];
+  /** Of a group: the steps that it stands for. */
+  members?: string[];
 }
 
 export interface Graph {
@@ -56,6 +58,51 @@ export function graphOf(
   const edges = edgesOf(nodes, places);
   edges.push(...edgesToExit(tree, shown, edges));
   return { nodes: [...shown.values()], edges };
+}
+
+/** The node of the graph that shows a step: its own, that of what it is folded into, or the first one inside it. */
+export function shownAs(
+  { nodes }: Graph,
+  tree: readonly TreeItem[],
+  step: string,
+): string | undefined {
+  const places = new Map<string, string>();
+  for (const { id, members = [] } of nodes) {
+    for (const one of [id, ...members]) places.set(one, id);
+  }
+  const path = pathTo(tree, step) ?? [];
+  const around = [step, ...path.toReversed()].find((id) => places.has(id));
+  if (around !== undefined) return places.get(around);
+  let items = tree;
+  for (const id of [...path, step]) items = items.find((item) => item.id === id)?.children ?? [];
+  return firstOf(items, places);
+}
+
+function firstOf(
+  items: readonly TreeItem[],
+  places: ReadonlyMap<string, string>,
+): string | undefined {
+  for (const { id, children } of items) {
+    const found = places.get(id) ?? firstOf(children, places);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** What needs somebody, or goes on. */
+const LIVELY: ReadonlySet<Look> = new Set(["Error", "Failed", "Waiting", "Running", "Suspended"]);
+
+/** The node of the graph that is looked at first: the chosen step, else one that failed, waits or runs, else the beginning. */
+export function firstLook(
+  graph: Graph,
+  tree: readonly TreeItem[],
+  selected: string | undefined,
+): string | undefined {
+  const chosen = selected === undefined ? undefined : shownAs(graph, tree, selected);
+  if (chosen !== undefined) return chosen;
+  const worst = worstLook(graph.nodes);
+  const first = graph.nodes.find(({ look }) => look === worst && LIVELY.has(look));
+  return (first ?? graph.nodes[0])?.id;
 }
 
 function graphNode(

@@ -2,7 +2,7 @@
  * Lays out large graphs: in layers by the longest way from the beginning, each layer in the order that its neighbours suggest.
  * Takes time in proportion to nodes and edges, where a tidier layout takes minutes.
  */
-import type { LayoutAnswer, LayoutRequest } from "./layout.ts";
+import { type LayoutAnswer, type LayoutRequest, type Point, READABLE } from "./layout.ts";
 
 /** Between neighbours of a layer, and between layers, px. */
 const GAP = 18;
@@ -17,8 +17,9 @@ const ORDER_SWEEPS = 4;
 const PLACE_SWEEPS = 6;
 /** Points where long edges bend: so many for each node at most; beyond that, long edges are straight. */
 const MOST_BENDS = 4;
-/** Layers with up to so many nodes are never broken into columns. */
+/** Layers with up to so many nodes are never broken into columns; if all of them have the same neighbours, with up to so many. */
 const SMALL_COLUMN = 40;
+const SMALL_ALIKE = 4;
 /** How much longer a node is in the direction of the layers than across, with gaps: makes broken layers about square. */
 const SHAPE = 3.4;
 
@@ -38,7 +39,43 @@ interface Spot {
 }
 
 /** Lays out a graph of any size. Edges that close a circle do not count for the layers. */
-export function layered({ id, nodes, edges, direction }: LayoutRequest): LayoutAnswer {
+export function layered(request: LayoutRequest): LayoutAnswer {
+  const { id, nodes } = request;
+  const isAcross = request.direction === "TB";
+  const { spots, ways } = spotsOf(request);
+  const all = [...spots.values()];
+  addBends(all, ways, MOST_BENDS * nodes.length);
+  const columns = columnsOf(inOrder(layersOf(all)), nodes.length, roomOf(request));
+  place(columns);
+  const [width, height] = normalise(all, columns);
+  const point = ({ x, y }: Point): [number, number] => isAcross ? [y, x] : [x, y];
+  return {
+    id,
+    width: isAcross ? height : width,
+    height: isAcross ? width : height,
+    places: Object.fromEntries(nodes.map((node) => {
+      const [x, y] = point(spots.get(node.id) ?? { x: 0, y: 0 });
+      return [node.id, { x, y }];
+    })),
+    lines: ways.map((way) => sideToSide(way).map(point)),
+  };
+}
+
+/** Tells whether one layer is a block that is broken into columns. */
+export function hasBlock(request: LayoutRequest): boolean {
+  const room = roomOf(request);
+  return layersOf([...spotsOf(request).spots.values()])
+    .some((layer) => areAlike(layer) && layer.length > blockColumn(layer, room));
+}
+
+function roomOf({ direction, room: { width, height } }: LayoutRequest): Room {
+  return direction === "TB" ? { along: height, across: width } : { along: width, across: height };
+}
+
+/** The nodes by id, in their layers, and the two ends of each edge. */
+function spotsOf(
+  { nodes, edges, direction }: LayoutRequest,
+): { spots: Map<string, Spot>; ways: Spot[][] } {
   const isAcross = direction === "TB";
   const spots = new Map(nodes.map((node): [string, Spot] => [node.id, {
     along: isAcross ? node.height : node.width,
@@ -54,24 +91,8 @@ export function layered({ id, nodes, edges, direction }: LayoutRequest): LayoutA
     start.after.push(end);
     end.before.push(start);
   }
-  const all = [...spots.values()];
-  setLayers(all);
-  addBends(all, ways, MOST_BENDS * nodes.length);
-  const columns = columnsOf(inOrder(layersOf(all)), nodes.length);
-  place(columns);
-  const [width, height] = normalise(all, columns);
-  const point = ({ x, y }: { x: number; y: number }): [number, number] =>
-    isAcross ? [y, x] : [x, y];
-  return {
-    id,
-    width: isAcross ? height : width,
-    height: isAcross ? width : height,
-    places: Object.fromEntries(nodes.map((node) => {
-      const [x, y] = point(spots.get(node.id) ?? { x: 0, y: 0 });
-      return [node.id, { x, y }];
-    })),
-    lines: ways.map((way) => sideToSide(way).map(point)),
-  };
+  setLayers([...spots.values()]);
+  return { spots, ways };
 }
 
 /** The longest way from the beginning; what has nothing before it moves up to what follows. */
@@ -146,21 +167,49 @@ function inOrder(layers: Spot[][]): Spot[][] {
   return layers;
 }
 
+/** The canvas. */
+type Room = Pick<Spot, "along" | "across">;
+
 interface Column {
   spots: Spot[];
   /** It goes on with the layer of the column before. */
   isMore: boolean;
 }
 
-/** Breaks layers that are far wider than the rest, such as two thousand items of a loop. */
-function columnsOf(layers: Spot[][], nodes: number): Column[] {
-  const most = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
-  return layers.flatMap((layer) =>
-    Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
+/** Breaks layers that are far wider than the rest, and those that are one block, such as two thousand items of a loop. */
+function columnsOf(layers: Spot[][], nodes: number, room: Room): Column[] {
+  const common = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
+  return layers.flatMap((layer) => {
+    const most = areAlike(layer) ? blockColumn(layer, room) : common;
+    return Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
       spots: layer.slice(at * most, (at + 1) * most),
       isMore: at > 0,
-    }))
+    }));
+  });
+}
+
+/** Tells whether most of a layer follow upon the same, and are followed by the same: nobody has to see which edge is whose. */
+function areAlike(layer: readonly Spot[]): boolean {
+  const one = layer[layer.length >> 1];
+  const isSame = (a: readonly Spot[] = [], b: readonly Spot[] = []) =>
+    a.length === b.length && a.every((spot, at) => b[at] === spot);
+  const alike = layer.filter(({ before, after }) =>
+    isSame(before, one?.before) && isSame(after, one?.after)
   );
+  return alike.length > layer.length / 2;
+}
+
+/** Nodes in a column of a block with the shape of the canvas; if one column has room, of that. */
+function blockColumn(layer: readonly Spot[], room: Room): number {
+  const size = layer.reduce(
+    (sum, { along, across }) => ({ along: sum.along + along, across: sum.across + across }),
+    { along: 0, across: 0 },
+  );
+  const along = size.along / layer.length + COLUMN_GAP;
+  const across = size.across / layer.length + GAP;
+  const fitting = Math.floor(room.across / READABLE / across);
+  const shaped = Math.ceil(Math.sqrt(layer.length * along * room.across / (across * room.along)));
+  return Math.max(SMALL_ALIKE, fitting, shaped);
 }
 
 /** Gives each spot its centre: along by its column, across as near to its neighbours as the order allows. */

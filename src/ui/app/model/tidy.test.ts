@@ -6,7 +6,8 @@ import { tidy } from "./tidy.ts";
 /** Names of nodes from the left to the right, and in each layer from the top to the bottom. */
 function orderOf(ids: string[], edges: LayoutRequest["edges"]): string[] {
   const nodes = ids.map((id) => ({ id, width: 100, height: 40 }));
-  const { places } = tidy({ id: 1, nodes, edges, direction: "LR" });
+  const room = { width: 800, height: 500 };
+  const { places } = tidy({ id: 1, nodes, edges, direction: "LR", room });
   const at = (id: string) => places[id] ?? { x: 0, y: 0 };
   return ids.toSorted((a, b) => at(a).x - at(b).x || at(a).y - at(b).y);
 }

@@ -154,7 +154,7 @@ function withLoops(items: TreeItem[]): TreeItem[] {
 }
 
 /** The look that stands for several. */
-function worstLook(items: readonly { look: Look }[]): Look {
+export function worstLook(items: readonly { look: Look }[]): Look {
   return LOOKS.find((look) => items.some((item) => item.look === look)) ?? "Pending";
 }
 

@@ -1,11 +1,13 @@
 /** The inbox: every step that waits for a call, oldest first. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Workflow } from "../../../spec/manifest.ts";
 import { addressOf } from "../data/root.ts";
 import { setQuery } from "../data/router.ts";
 import { useStore } from "../data/use_store.ts";
 import { type WaitingEntry, WaitingList } from "../data/waiting_list.ts";
 import { useNow } from "../data/clock.ts";
+import { holds } from "../model/find.ts";
 import { absoluteText, durationText, timeOf } from "../model/times.ts";
 import { titleOf } from "../model/tree.ts";
 import { wakesAt } from "../model/waits.ts";
@@ -35,7 +37,8 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
   // The chosen one stays a choice when none of its steps waits any more.
   const templates = [...new Set([...entries.map(templateOf), template])].filter(Boolean).sort();
   const shown = entries.filter((one) =>
-    (template === "" || templateOf(one) === template) && holds(one, text)
+    (template === "" || templateOf(one) === template) &&
+    (holds(one.node, text) || hasName(one.workflow, text))
   );
   const { inbox } = TEXTS;
   const showMore = () => {
@@ -128,13 +131,8 @@ function templateOf({ workflow, node }: WaitingEntry): string {
   return spec?.workflowTemplateRef?.name ?? node.templateRef?.name ?? node.templateName ?? "";
 }
 
-/** Tells whether the step, its workflow or what it got has a text in it. */
-function holds({ workflow, node }: WaitingEntry, text: string): boolean {
-  if (text === "") return true;
-  const values = node.inputs?.parameters?.map(({ value = "" }) => String(value)) ?? [];
-  const wanted = text.toLowerCase();
-  return [workflow.metadata.name ?? "", titleOf(node), node.message ?? "", ...values]
-    .some((one) => one.toLowerCase().includes(wanted));
+function hasName({ metadata: { name = "" } }: Workflow, text: string): boolean {
+  return name.toLowerCase().includes(text.toLowerCase());
 }
 
 function cut(text: string): string {

@@ -7,7 +7,7 @@ import { useMemo } from "preact/hooks";
 import type { Graph, GraphNode } from "../../model/graph.ts";
 import type { LayoutAnswer } from "../../model/layout.ts";
 import { type Look, wordOf } from "../../model/phases.ts";
-import { pathTo, type TreeItem } from "../../model/tree.ts";
+import { pathTo } from "../../model/tree.ts";
 import { fitFirst, fitText, measureAs } from "../../parts/fit_text.ts";
 import { LOOK_PATHS, TickBox } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -32,6 +32,7 @@ export const NODE_SIZE: Readonly<Record<GraphNode["kind"], { width: number; heig
   node: STEP,
   retry: STEP,
   loop: STEP,
+  group: STEP,
   joint: { width: JOINT, height: JOINT },
 };
 
@@ -45,7 +46,8 @@ interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select" | 
   graph: Graph;
   layout: LayoutAnswer;
   area: Area;
-  toggle: (item: TreeItem) => void;
+  /** Opens a loop, a retry or a group. */
+  unfold: (node: GraphNode) => void;
 }
 
 /** A step, and its centre. */
@@ -55,20 +57,18 @@ interface Placed {
 }
 
 export function Drawing(
-  { graph, layout, area, tree, selected, select, toggle, choice }: DrawingProps,
+  { graph, layout, area, tree, selected, select, unfold, choice }: DrawingProps,
 ): JSX.Element {
-  const items = useMemo(() => itemsById(tree), [tree]);
   const edges = useMemo(() => <Edges lines={layout.lines} />, [layout]);
   const held = new Set(selected === undefined ? [] : [selected, ...pathTo(tree, selected) ?? []]);
-  const isHeld = ({ id, counts }: GraphNode) =>
-    id === selected || (counts.length > 0 && held.has(id));
+  const isHeld = ({ id, counts, members = [] }: GraphNode) =>
+    id === selected || (counts.length > 0 && held.has(id)) || members.some((one) => held.has(one));
   // A loop has nothing to choose here: it opens, and shows its items.
   const choiceIn = ({ node }: GraphNode) => node && choiceOf({ node, children: [] }, choice);
   const open = (node: GraphNode) => {
     const chosen = choiceIn(node);
     if (chosen !== undefined) return chosen.turn();
-    const item = items.get(node.id);
-    if (item !== undefined && node.kind !== "node" && node.counts.length > 0) toggle(item);
+    if (node.counts.length > 0) unfold(node);
     if (node.node !== undefined) select(node.id);
   };
   const placed = placedIn(graph, layout, area);
@@ -174,9 +174,10 @@ interface StepProps extends Placed {
 function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Element {
   const { x, y } = place;
   const hasTick = isChosen !== undefined;
+  const whole = titleOf(node);
   const title = useMemo(
-    () => fitText(node.title, (hasTick ? TICK_FROM : WORDS_TO) - WORDS_FROM, TITLE),
-    [node.title, hasTick],
+    () => fitText(whole, (hasTick ? TICK_FROM : WORDS_TO) - WORDS_FROM, TITLE),
+    [whole, hasTick],
   );
   const note = noteOf(node);
   const where = node.within === "" ? "" : TEXTS.workflow.partOf(node.within);
@@ -191,7 +192,7 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
     [said.join(" "), where],
   );
   if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
-  const words = [node.title, wordOf(node.look), note, where].filter(isSaid).join(", ");
+  const words = [whole, wordOf(node.look), note, where].filter(isSaid).join(", ");
   return (
     <g
       class={`step look-${node.look}${isSelected ? " selected" : ""} kind-${node.kind}`}
@@ -218,6 +219,10 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
   );
 }
 
+function titleOf({ title, members }: GraphNode): string {
+  return members === undefined ? title : TEXTS.graph.siblings(members.length, title);
+}
+
 function isSaid(text: string): boolean {
   return text !== "";
 }
@@ -233,14 +238,6 @@ function shortNote({ counts }: GraphNode): string {
 function noteOf({ counts, kind, node }: GraphNode): string {
   if (kind === "retry") return TEXTS.workflow.attempts(node?.children?.length ?? 0);
   return counts.map(([look, count]) => `${count} ${wordOf(look)}`).join(", ");
-}
-
-function itemsById(tree: readonly TreeItem[], found = new Map<string, TreeItem>()) {
-  for (const item of tree) {
-    found.set(item.id, item);
-    itemsById(item.children, found);
-  }
-  return found;
 }
 
 function inChunks<Item>(items: readonly Item[], size: number): Item[][] {

@@ -1,17 +1,20 @@
-/** The graph of a workflow: fits the screen at first, and can be moved and made larger. */
+/** The graph of a workflow: readable at first, and can be moved, scaled and searched. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Trouble } from "../../data/api.ts";
 import { layOut } from "../../data/layout.ts";
 import { troubleOfScript } from "../../data/scripts.ts";
-import { type Graph, graphOf } from "../../model/graph.ts";
-import { type LayoutAnswer, shownLargest } from "../../model/layout.ts";
-import { nodesOf } from "../../model/tree.ts";
+import { firstLook, type Graph, type GraphNode, graphOf, shownAs } from "../../model/graph.ts";
+import { type LayoutAnswer, type Point, shownLargest } from "../../model/layout.ts";
+import { withGroups } from "../../model/siblings.ts";
+import { nodesOf, type TreeItem } from "../../model/tree.ts";
 import { Empty, LoadState } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
+import { FindStep } from "./find_step.tsx";
 import { type Folds, useFolds } from "./folds.ts";
 import { Drawing, NODE_SIZE } from "./graph_drawing.tsx";
-import { usePanZoom } from "./pan_zoom.ts";
+import { type PanZoom, usePanZoom } from "./pan_zoom.ts";
+import { markStep } from "./show_step.ts";
 import type { ViewProps } from "./view_props.ts";
 
 /** Below this width the graph goes from top to bottom where it is shown larger that way, px. */
@@ -22,26 +25,35 @@ const MOST_HEIGHT = 0.6;
 export function GraphView({ workflow, tree, selected, select, choice }: ViewProps): JSX.Element {
   const folds = useFolds(tree, undefined);
   const graph = useMemo(
-    () => graphOf(nodesOf(workflow), tree, folds.isOpen),
+    () => withGroups(graphOf(nodesOf(workflow), tree, folds.isOpen), folds.isApart),
     [tree, folds.turned],
   );
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<SVGSVGElement>(null);
   const { layout, trouble, again } = useLayout(graph, box);
-  const { area, handlers, zoom, fit } = usePanZoom(box, content, layout);
+  const placeOf = (step: string | undefined) =>
+    layout?.places[(step && shownAs(graph, tree, step)) ?? ""];
+  const first = useMemo(() => layout?.places[firstLook(graph, tree, selected) ?? ""], [layout]);
+  const view = usePanZoom(box, content, layout, first ?? { x: 0, y: 0 });
+  const { area, handlers } = view;
+  const goTo = useSight(placeOf, view, [layout, graph], selected);
+  const unfold = ({ id, members }: GraphNode) => {
+    const item = itemOf(tree, id);
+    if (members !== undefined) folds.putApart(members);
+    else if (item !== undefined) folds.toggle(item);
+    goTo(members?.[0] ?? item?.children[0]?.id ?? id);
+  };
+  const find = (id: string) => {
+    folds.openTo(id);
+    markStep(id);
+    goTo(id);
+  };
   // Whoever moves a large graph moves what was drawn before.
   const drawn = useMemo(
     () =>
       layout && area && (
         <Drawing
-          graph={graph}
-          layout={layout}
-          area={area}
-          tree={tree}
-          selected={selected}
-          select={select}
-          toggle={folds.toggle}
-          choice={choice}
+          {...{ graph, layout, area, tree, selected, select, unfold, choice }}
         />
       ),
     [graph, layout, area, selected, folds.turned, choice?.ids],
@@ -49,8 +61,22 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   if (graph.nodes.length === 0) return <Empty title={TEXTS.workflow.noSteps} />;
   return (
     <div class="graph">
-      <Tools folds={folds} zoom={zoom} fit={fit} />
-      <div class="canvas" ref={box} {...handlers} style={{ height: heightOf(layout) }}>
+      <div class="tools">
+        <FindStep tree={tree} go={find} />
+        <Tools folds={folds} view={view} />
+      </div>
+      <div
+        class="canvas"
+        ref={box}
+        {...handlers}
+        onFocusCapture={({ currentTarget, target }) => {
+          // The browser moves what it cuts off; here that is the view's task.
+          currentTarget.scrollTo(0, 0);
+          const place = placeOf((target as Element).getAttribute("data-node") ?? undefined);
+          if (place !== undefined) view.reveal(place);
+        }}
+        style={{ height: heightOf(layout) }}
+      >
         {layout === undefined
           ? <LoadState trouble={trouble} isLoaded={false} again={again} />
           : (
@@ -69,20 +95,58 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   );
 }
 
+/**
+ * Brings a step into sight: one that somebody goes to, as soon as it has its place, and one that is chosen elsewhere on the page.
+ * @param changes after which a step may have another place
+ * @returns goes to a step
+ */
+function useSight(
+  placeOf: (step: string | undefined) => Point | undefined,
+  { show, reveal }: PanZoom,
+  changes: readonly unknown[],
+  selected: string | undefined,
+): (step: string) => void {
+  const wanted = useRef<string | undefined>(undefined);
+  const [asked, setAsked] = useState(0);
+  const seen = useRef(selected);
+  useEffect(() => {
+    const place = placeOf(wanted.current);
+    if (place === undefined) return;
+    wanted.current = undefined;
+    show(place);
+  }, [...changes, asked]);
+  useEffect(() => {
+    if (seen.current === selected) return;
+    seen.current = selected;
+    const place = placeOf(selected);
+    if (place !== undefined) reveal(place);
+  }, [selected]);
+  return (step) => {
+    wanted.current = step;
+    setAsked(asked + 1);
+  };
+}
+
+function itemOf(tree: readonly TreeItem[], id: string): TreeItem | undefined {
+  for (const item of tree) {
+    const found = item.id === id ? item : itemOf(item.children, id);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** Small graphs leave room for what comes below. */
 function heightOf(layout: LayoutAnswer | undefined): string {
   return `clamp(14rem, ${Math.ceil(layout?.height ?? 0) + 40}px, ${100 * MOST_HEIGHT}vh)`;
 }
 
-function Tools(
-  { folds, zoom, fit }: { folds: Folds; zoom: (by: number) => void; fit: () => void },
-): JSX.Element {
+function Tools({ folds, view }: { folds: Folds; view: PanZoom }): JSX.Element {
   const { graph } = TEXTS;
   return (
     <div class="tools" role="toolbar" aria-label={graph.tools}>
-      <button type="button" onClick={() => zoom(1.25)}>{graph.larger}</button>
-      <button type="button" onClick={() => zoom(0.8)}>{graph.smaller}</button>
-      <button type="button" onClick={fit}>{graph.fit}</button>
+      <button type="button" onClick={() => view.zoom(1.25)}>{graph.larger}</button>
+      <button type="button" onClick={() => view.zoom(0.8)}>{graph.smaller}</button>
+      <button type="button" onClick={view.fit}>{graph.fit}</button>
       {folds.turned.size > 0 && <button type="button" onClick={folds.reset}>{graph.foldAll}
       </button>}
     </div>
@@ -105,10 +169,11 @@ function useLayout(
     let isOver = false;
     const width = box.current?.clientWidth ?? 1000;
     const nodes = graph.nodes.map(({ id, kind }) => ({ id, ...NODE_SIZE[kind] }));
+    const room = { width, height: innerHeight * MOST_HEIGHT };
     const directions = width < NARROW ? ["TB", "LR"] as const : ["LR"] as const;
-    Promise.all(directions.map((direction) => layOut({ nodes, edges: graph.edges, direction })))
+    const { edges } = graph;
+    Promise.all(directions.map((direction) => layOut({ nodes, edges, direction, room })))
       .then((answers) => {
-        const room = { width, height: innerHeight * MOST_HEIGHT };
         if (!isOver) setLayout(shownLargest(answers, room));
       })
       .catch(async (error) => {

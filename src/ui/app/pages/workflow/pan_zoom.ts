@@ -1,17 +1,19 @@
 /** Moves and scales what a canvas shows, by pointer, wheel and keys. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { fitScale, type Size } from "../../model/layout.ts";
-
-export interface ViewBox {
-  x: number;
-  y: number;
-  scale: number;
-}
+import {
+  firstView,
+  type Point,
+  READABLE,
+  type Size,
+  viewAt,
+  type ViewBox,
+  wholeView,
+} from "../../model/layout.ts";
 
 const SMALLEST = 0.05;
 const LARGEST = 3;
-/** Below this scale words can't be read. */
-const READABLE = 0.35;
+/** Below this scale words can't be read at all. */
+const TINY = 0.35;
 const STEP = 60;
 /** Pixels that a press may move and still be a click. */
 const CLICK = 4;
@@ -36,10 +38,14 @@ const AROUND = 0.5;
 /** After so long without a move the content is drawn sharp, ms. */
 const REST_MS = 150;
 
-interface PanZoom {
+export interface PanZoom {
   handlers: Handlers;
   zoom: (by: number) => void;
   fit: () => void;
+  /** Brings a point of the content to the middle, so large that it can be read. */
+  show: (point: Point) => void;
+  /** The same for a point that is not in the canvas. */
+  reveal: (point: Point) => void;
   /** What is worth drawing; undefined before the content is there. */
   area: Area | undefined;
 }
@@ -47,54 +53,84 @@ interface PanZoom {
 /**
  * Moves the content as a whole, by a transform of its element that needs no drawing; what has to be drawn changes when the view
  * leaves the area.
- * @param size of the content; when it first appears it is made to fit
+ * @param size of the content
+ * @param point of the content that is shown first, where not all of it can be read at once
  */
 export function usePanZoom(
   box: { current: HTMLDivElement | null },
   content: { current: HTMLElement | SVGElement | null },
   size: Size | undefined,
+  point: Point,
 ): PanZoom {
   const view = useRef<ViewBox>({ x: 0, y: 0, scale: 1 });
   const [area, setArea] = useState<Area | undefined>(undefined);
-  const isOwn = useRef(false);
-  const show = (next: ViewBox) => {
+  /** Another layout, or another size of the canvas, shows the same again: what is shown first, all of it, or what somebody looks at. */
+  const mode = useRef<"first" | "whole" | "own">("first");
+  const draw = (next: ViewBox) => {
     view.current = next;
     if (box.current === null || content.current === null) return;
     content.current.style.transform = `translate(${next.x}px, ${next.y}px) scale(${next.scale})`;
-    box.current.classList.toggle("tiny", next.scale < READABLE);
+    box.current.classList.toggle("tiny", next.scale < TINY);
+    const isTall = size !== undefined && size.height * next.scale > box.current.clientHeight;
+    box.current.classList.toggle("tall", isTall);
     const seen = seenIn(box.current, next, 0);
     const wide = seenIn(box.current, next, AROUND);
     setArea((known) => isGood(known, seen, wide) ? known : wide);
     restLater(box.current);
   };
+  const drawAgain = () => {
+    if (box.current === null || size === undefined) return;
+    const room = roomOf(box.current);
+    // What somebody looked at may be folded now.
+    if (mode.current === "own" && !isInSight(view.current, size, room)) mode.current = "first";
+    if (mode.current === "own") draw(view.current);
+    else draw(mode.current === "first" ? firstView(size, room, point) : wholeView(size, room));
+  };
   const fit = () => {
-    isOwn.current = false;
-    if (box.current !== null && size !== undefined) show(fitted(box.current, size));
+    mode.current = "whole";
+    drawAgain();
+  };
+  const look = (next: ViewBox) => {
+    mode.current = "own";
+    draw(next);
   };
   const zoomAt = (by: number, at: Point) => {
-    isOwn.current = true;
     const { x, y, scale } = view.current;
     const next = Math.min(LARGEST, Math.max(SMALLEST, scale * by));
     const share = next / scale;
-    show({ x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next });
+    look({ x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next });
   };
   const middle = () => ({
     x: (box.current?.clientWidth ?? 0) / 2,
     y: (box.current?.clientHeight ?? 0) / 2,
   });
-  useLayoutEffect(() => {
-    if (!isOwn.current) fit();
-    else show(view.current);
-  }, [size?.width, size?.height]);
-  useResize(box, () => isOwn.current ? show(view.current) : fit());
+  useLayoutEffect(drawAgain, [size?.width, size?.height]);
+  useResize(box, drawAgain);
   useWheel(box, zoomAt);
   const move = (dx: number, dy: number) => {
-    isOwn.current = true;
     const { x, y, scale } = view.current;
-    show({ x: x + dx, y: y + dy, scale });
+    look({ x: x + dx, y: y + dy, scale });
+  };
+  const show = (at: Point) => {
+    if (box.current === null || size === undefined) return;
+    look(viewAt(at, size, roomOf(box.current), Math.max(READABLE, view.current.scale)));
+  };
+  const reveal = (at: Point) => {
+    if (box.current === null) return;
+    const { left, top, right, bottom } = seenIn(box.current, view.current, 0);
+    if (at.x < left || at.x > right || at.y < top || at.y > bottom) show(at);
   };
   const handlers = { ...useDrag(move), onKeyDown: keys(zoomAt, move, fit, middle) };
-  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, area };
+  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, show, reveal, area };
+}
+
+function isInSight({ x, y, scale }: ViewBox, content: Size, room: Size): boolean {
+  return x < room.width && y < room.height && x + content.width * scale > 0 &&
+    y + content.height * scale > 0;
+}
+
+function roomOf({ clientWidth, clientHeight }: HTMLElement): Size {
+  return { width: clientWidth, height: clientHeight };
 }
 
 /** The part of the content in the canvas. @param around how much more on each side, as a share of the canvas */
@@ -150,11 +186,6 @@ function useDrag(
   };
 }
 
-interface Point {
-  x: number;
-  y: number;
-}
-
 function keys(
   zoomAt: (by: number, at: Point) => void,
   move: (dx: number, dy: number) => void,
@@ -169,16 +200,6 @@ function keys(
     else if (shiftKey && key === "ArrowRight") move(-STEP, 0);
     else if (shiftKey && key === "ArrowUp") move(0, STEP);
     else if (shiftKey && key === "ArrowDown") move(0, -STEP);
-  };
-}
-
-function fitted(box: HTMLElement, content: Size): ViewBox {
-  const { clientWidth, clientHeight } = box;
-  const scale = Math.max(SMALLEST, fitScale(content, { width: clientWidth, height: clientHeight }));
-  return {
-    scale,
-    x: Math.max(0, (clientWidth - content.width * scale) / 2),
-    y: Math.max(0, (clientHeight - content.height * scale) / 2),
   };
 }
 

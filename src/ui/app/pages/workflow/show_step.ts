@@ -5,9 +5,14 @@ export const CLOSED = "-";
 /** So much of the panel is in view, or it is brought there, px. */
 const LEAST = 80;
 
+/** Opens the panel of a step, wherever it is. Undefined closes it. */
+export function markStep(node: string | undefined): void {
+  setQuery({ node: node ?? CLOSED }, { isReplacing: true });
+}
+
 /** Opens the panel of a step, where somebody sees it: on a small screen it lies below. Undefined closes it. */
 export function showStep(node: string | undefined): void {
-  setQuery({ node: node ?? CLOSED }, { isReplacing: true });
+  markStep(node);
   if (node === undefined) return;
   requestAnimationFrame(() => {
     const panel = document.querySelector("aside.panel");
