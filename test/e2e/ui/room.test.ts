@@ -214,9 +214,14 @@ describe.skipIf(missing !== undefined)(
       await inView(ui.page.locator(".step:focus"));
       expect(await ui.page.locator(".canvas").evaluate((one) => [one.scrollLeft, one.scrollTop]))
         .toEqual([0, 0]);
+      const overview = ui.page.locator(".overview");
+      await overview.click({ position: { x: 3, y: 3 } });
+      await inView(ui.page.locator(".step", { hasText: /^t0/ }).first());
       // A step that is chosen elsewhere on the page comes into view too.
       await ui.button("Show the step").first().click();
       await inView(ui.page.locator(".step.selected", { hasText: "t150" }));
+      await ui.button("Fit").click();
+      await overview.waitFor({ state: "hidden" });
     });
 
     test("on a phone a step that somebody asks for comes into view", async () => {

@@ -66,6 +66,19 @@ describe.skipIf(missing !== undefined)(
       await ui.page.waitForURL(/node=dag-5000-3/);
     });
 
+    test("a step among 5,000 is found without long tasks", async () => {
+      await shown(pathOf(LARGE.dag5000), "svg .step");
+      await ui.page.waitForTimeout(1_500);
+      const { longestTask } = await workFor(ui.page, async () => {
+        await ui.page.keyboard.press("/");
+        await ui.page.keyboard.type("task-49-99");
+        await ui.page.getByText("1 found").waitFor();
+        await ui.page.keyboard.press("Enter");
+        await ui.page.locator(".step.selected", { hasText: "task-49-99" }).waitFor();
+      });
+      expect(longestTask).toBeLessThan(TASK);
+    });
+
     test("a loop of 2,000 items opens without long tasks", async () => {
       await shown(pathOf(LARGE.loop2000), "svg .step");
       const { longestTask } = await workFor(ui.page, async () => {

@@ -40,6 +40,8 @@ export interface ViewBox extends Point {
 const LARGEST_FIT = 1;
 /** At this scale words can still be read without effort. */
 export const READABLE = 0.7;
+/** The picture of all of a graph, beside a part of it, px. */
+export const OVERVIEW: Size = { width: 150, height: 100 };
 /** A part of a graph is shown at this scale. */
 const PART_SCALE = 0.85;
 

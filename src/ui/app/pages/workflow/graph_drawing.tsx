@@ -6,17 +6,17 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Graph, GraphNode } from "../../model/graph.ts";
 import type { LayoutAnswer } from "../../model/layout.ts";
-import { type Look, wordOf } from "../../model/phases.ts";
+import { wordOf } from "../../model/phases.ts";
 import { pathTo } from "../../model/tree.ts";
 import { fitFirst, fitText, measureAs } from "../../parts/fit_text.ts";
 import { LOOK_PATHS, TickBox } from "../../parts/icons.tsx";
 import { TEXTS } from "../../texts.ts";
+import { FarSteps, inChunks, type Placed, STEP } from "./far_steps.tsx";
 import type { Area } from "./pan_zoom.ts";
 import { choiceOf, pressProps } from "./press.ts";
 import type { ViewProps } from "./view_props.ts";
 
-const WIDTH = 176;
-const HEIGHT = 46;
+const { width: WIDTH, height: HEIGHT } = STEP;
 const JOINT = 10;
 /** Where the words of a step begin, and what stays free behind them. */
 const WORDS_FROM = 34;
@@ -25,7 +25,6 @@ const TICK_FROM = WIDTH - 26;
 /** As the style sheet has them. */
 const TITLE = measureAs("550 13px");
 const NOTE = measureAs("11.5px");
-const STEP = { width: WIDTH, height: HEIGHT };
 
 /** Sizes for the layout, px. */
 export const NODE_SIZE: Readonly<Record<GraphNode["kind"], { width: number; height: number }>> = {
@@ -38,9 +37,8 @@ export const NODE_SIZE: Readonly<Record<GraphNode["kind"], { width: number; heig
 
 /** Most steps that are drawn with their words. */
 const MOST_NEAR = 300;
-/** Edges, and boxes, of one path: the browser passes over paths that lie outside of what it draws. */
+/** Edges of one path: the browser passes over paths that lie outside of what it draws. */
 const EDGES_OF_PATH = 100;
-const BOXES_OF_PATH = 200;
 
 interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select" | "choice"> {
   graph: Graph;
@@ -48,12 +46,6 @@ interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select" | 
   area: Area;
   /** Opens a loop, a retry or a group. */
   unfold: (node: GraphNode) => void;
-}
-
-/** A step, and its centre. */
-interface Placed {
-  node: GraphNode;
-  place: { x: number; y: number };
 }
 
 export function Drawing(
@@ -116,52 +108,6 @@ function Edges({ lines }: Pick<LayoutAnswer, "lines">): JSX.Element {
       ))}
     </>
   );
-}
-
-/** Steps as boxes in the colours of their looks. They take clicks by their places. */
-function FarSteps({ placed, width, isHeld, open }: {
-  placed: readonly Placed[];
-  /** Of the whole content. */
-  width: number;
-  isHeld: (node: GraphNode) => boolean;
-  open: (node: GraphNode) => void;
-}): JSX.Element {
-  const byLook = new Map<Look, Placed[]>();
-  for (const one of placed) {
-    const { look, kind } = one.node;
-    if (kind === "joint") continue;
-    const same = byLook.get(look);
-    if (same === undefined) byLook.set(look, [one]);
-    else same.push(one);
-  }
-  const click = (event: MouseEvent) => {
-    const box = (event.currentTarget as Element).closest("svg")?.getBoundingClientRect();
-    if (box === undefined) return;
-    const scale = box.width / width;
-    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
-    const hit = placed.find(({ place }) =>
-      Math.abs(place.x - x) <= WIDTH / 2 && Math.abs(place.y - y) <= HEIGHT / 2
-    );
-    if (hit !== undefined) open(hit.node);
-  };
-  return (
-    <g class="far" onClick={click}>
-      {[...byLook].flatMap(([look, same]) =>
-        inChunks(same, BOXES_OF_PATH).map((some, index) => (
-          <path key={`${look} ${index}`} class={`look-${look}`} d={some.map(boxOf).join("")} />
-        ))
-      )}
-      {placed.filter(({ node }) => isHeld(node)).map((one) => (
-        <path key={one.node.id} class="selected" d={boxOf(one)} />
-      ))}
-    </g>
-  );
-}
-
-function boxOf({ place: { x, y } }: Placed): string {
-  return `M${Math.round(x - WIDTH / 2)} ${
-    Math.round(y - HEIGHT / 2)
-  }h${WIDTH}v${HEIGHT}h-${WIDTH}z`;
 }
 
 interface StepProps extends Placed {
@@ -238,13 +184,6 @@ function shortNote({ counts }: GraphNode): string {
 function noteOf({ counts, kind, node }: GraphNode): string {
   if (kind === "retry") return TEXTS.workflow.attempts(node?.children?.length ?? 0);
   return counts.map(([look, count]) => `${count} ${wordOf(look)}`).join(", ");
-}
-
-function inChunks<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from(
-    { length: Math.ceil(items.length / size) },
-    (_, at) => items.slice(at * size, (at + 1) * size),
-  );
 }
 
 function pathOf(points: readonly [number, number][]): string {

@@ -10,6 +10,7 @@ import { withGroups } from "../../model/siblings.ts";
 import { nodesOf, type TreeItem } from "../../model/tree.ts";
 import { Empty, LoadState } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
+import { Overview } from "./far_steps.tsx";
 import { FindStep } from "./find_step.tsx";
 import { type Folds, useFolds } from "./folds.ts";
 import { Drawing, NODE_SIZE } from "./graph_drawing.tsx";
@@ -30,11 +31,12 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   );
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<SVGSVGElement>(null);
+  const frame = useRef<HTMLDivElement>(null);
   const { layout, trouble, again } = useLayout(graph, box);
   const placeOf = (step: string | undefined) =>
     layout?.places[(step && shownAs(graph, tree, step)) ?? ""];
   const first = useMemo(() => layout?.places[firstLook(graph, tree, selected) ?? ""], [layout]);
-  const view = usePanZoom(box, content, layout, first ?? { x: 0, y: 0 });
+  const view = usePanZoom(box, content, frame, layout, first ?? { x: 0, y: 0 });
   const { area, handlers } = view;
   const goTo = useSight(placeOf, view, [layout, graph], selected);
   const unfold = ({ id, members }: GraphNode) => {
@@ -77,9 +79,8 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
         }}
         style={{ height: heightOf(layout) }}
       >
-        {layout === undefined
-          ? <LoadState trouble={trouble} isLoaded={false} again={again} />
-          : (
+        {layout === undefined ? <LoadState trouble={trouble} isLoaded={false} again={again} /> : (
+          <>
             <svg
               ref={content}
               role="group"
@@ -89,7 +90,9 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
             >
               {drawn}
             </svg>
-          )}
+            <Overview graph={graph} layout={layout} frame={frame} go={view.moveTo} />
+          </>
+        )}
       </div>
     </div>
   );
@@ -112,6 +115,7 @@ function useSight(
   useEffect(() => {
     const place = placeOf(wanted.current);
     if (place === undefined) return;
+    keepFocusAt(wanted.current);
     wanted.current = undefined;
     show(place);
   }, [...changes, asked]);
@@ -123,8 +127,17 @@ function useSight(
   }, [selected]);
   return (step) => {
     wanted.current = step;
-    setAsked(asked + 1);
+    setAsked((before) => before + 1);
   };
+}
+
+/** What was pressed may be gone because it is open now: then its first part has the focus, as soon as it is drawn. */
+function keepFocusAt(step: string | undefined): void {
+  if (step === undefined || document.activeElement !== document.body) return;
+  requestAnimationFrame(() =>
+    document.querySelector<SVGElement>(`[data-node="${CSS.escape(step)}"]`)
+      ?.focus({ preventScroll: true })
+  );
 }
 
 function itemOf(tree: readonly TreeItem[], id: string): TreeItem | undefined {

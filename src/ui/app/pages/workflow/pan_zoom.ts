@@ -2,6 +2,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   firstView,
+  fitScale,
+  OVERVIEW,
   type Point,
   READABLE,
   type Size,
@@ -46,6 +48,8 @@ export interface PanZoom {
   show: (point: Point) => void;
   /** The same for a point that is not in the canvas. */
   reveal: (point: Point) => void;
+  /** Brings a point to the middle and leaves the scale as it is. */
+  moveTo: (point: Point) => void;
   /** What is worth drawing; undefined before the content is there. */
   area: Area | undefined;
 }
@@ -53,12 +57,14 @@ export interface PanZoom {
 /**
  * Moves the content as a whole, by a transform of its element that needs no drawing; what has to be drawn changes when the view
  * leaves the area.
+ * @param frame in the overview, around what is shown
  * @param size of the content
  * @param point of the content that is shown first, where not all of it can be read at once
  */
 export function usePanZoom(
   box: { current: HTMLDivElement | null },
   content: { current: HTMLElement | SVGElement | null },
+  frame: { current: HTMLElement | null },
   size: Size | undefined,
   point: Point,
 ): PanZoom {
@@ -71,9 +77,8 @@ export function usePanZoom(
     if (box.current === null || content.current === null) return;
     content.current.style.transform = `translate(${next.x}px, ${next.y}px) scale(${next.scale})`;
     box.current.classList.toggle("tiny", next.scale < TINY);
-    const isTall = size !== undefined && size.height * next.scale > box.current.clientHeight;
-    box.current.classList.toggle("tall", isTall);
     const seen = seenIn(box.current, next, 0);
+    if (size !== undefined) markPart(box.current, frame.current, seen, size);
     const wide = seenIn(box.current, next, AROUND);
     setArea((known) => isGood(known, seen, wide) ? known : wide);
     restLater(box.current);
@@ -111,17 +116,32 @@ export function usePanZoom(
     const { x, y, scale } = view.current;
     look({ x: x + dx, y: y + dy, scale });
   };
-  const show = (at: Point) => {
-    if (box.current === null || size === undefined) return;
-    look(viewAt(at, size, roomOf(box.current), Math.max(READABLE, view.current.scale)));
+  const lookAt = (at: Point, scale: number) => {
+    if (box.current !== null && size !== undefined) {
+      look(viewAt(at, size, roomOf(box.current), scale));
+    }
   };
+  const moveTo = (at: Point) => lookAt(at, view.current.scale);
+  const show = (at: Point) => lookAt(at, Math.max(READABLE, view.current.scale));
   const reveal = (at: Point) => {
     if (box.current === null) return;
     const { left, top, right, bottom } = seenIn(box.current, view.current, 0);
     if (at.x < left || at.x > right || at.y < top || at.y > bottom) show(at);
   };
   const handlers = { ...useDrag(move), onKeyDown: keys(zoomAt, move, fit, middle) };
-  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, show, reveal, area };
+  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, show, reveal, moveTo, area };
+}
+
+/** Marks that only a part of the content is in the canvas, and where in the overview that part lies. */
+function markPart(box: HTMLElement, frame: HTMLElement | null, seen: Area, size: Size): void {
+  const isTall = seen.top > 1 || seen.bottom < size.height - 1;
+  box.classList.toggle("tall", isTall);
+  box.classList.toggle("part", isTall || seen.left > 1 || seen.right < size.width - 1);
+  if (frame === null) return;
+  const scale = fitScale(size, OVERVIEW);
+  frame.style.transform = `translate(${seen.left * scale}px, ${seen.top * scale}px)`;
+  frame.style.width = `${(seen.right - seen.left) * scale}px`;
+  frame.style.height = `${(seen.bottom - seen.top) * scale}px`;
 }
 
 function isInSight({ x, y, scale }: ViewBox, content: Size, room: Size): boolean {
