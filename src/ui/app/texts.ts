@@ -206,6 +206,7 @@ export const TEXTS = {
       next: "Choose fewer filters.",
       more: "None among those that were looked at. Show more, or choose other filters.",
       clear: "Clear all filters",
+      amongWaits: (text: string) => `Look for “${text}” in what waiting steps got`,
     },
     views: {
       save: "Save this view",
@@ -490,6 +491,8 @@ export const TEXTS = {
     moreInputs: (count: number) =>
       `${many(count, "further input", "further inputs")}: open the step`,
     more: "Show more",
+    looking: "Looking through all that wait …",
+    looked: (count: number) => `${many(count, "step", "steps")} so far`,
     none: {
       title: "Nothing is waiting",
       next: "Steps that wait for somebody (suspend templates) appear here, the oldest first.",

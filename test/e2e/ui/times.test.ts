@@ -134,6 +134,23 @@ describe.skipIf(missing !== undefined)(
       expect(lists).toHaveLength(2);
     });
 
+    test("the inbox finds the step of a job wherever it stands", async () => {
+      lists.length = 0;
+      // It stands on the second page.
+      const last = nameOf(RUNNING - EVERY);
+      await ui.open(`/waiting?namespace=many&text=${last}`);
+      await ui.page.locator(".inbox > li", { hasText: last }).waitFor();
+      expect(lists).toHaveLength(2);
+      await ui.page.getByLabel("Name or input contains").fill("nobody has this");
+      await shows("No waiting step matches the filters");
+      // Whoever looks for it in the list of workflows is led to the inbox.
+      await ui.open("/?namespace=many&name=job-4711");
+      await ui.page.getByRole("link", { name: "Look for “job-4711” in what waiting steps got" })
+        .click();
+      await ui.page.waitForURL(/\/waiting\?text=job-4711&namespace=many$/);
+      await shows("No waiting step matches the filters");
+    });
+
     test("the list shows what waits alone, the longest wait first, and the counts agree with the rows", async () => {
       const { items } = await ui.call<{ items: unknown[] }>(
         "GET",

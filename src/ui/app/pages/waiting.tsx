@@ -20,6 +20,8 @@ import { TextFilter } from "./workflows/filters.tsx";
 
 /** Entries that are drawn; more are asked for. */
 const STEP = 50;
+/** Steps among which a filter looks by itself; further ones are asked for. */
+const MOST_LOOKED = 10_000;
 /** Inputs of an entry that are shown, and characters of each: its step shows all. */
 const MOST_INPUTS = 10;
 const MOST_OF_INPUT = 1_000;
@@ -40,6 +42,13 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
     (template === "" || templateOf(one) === template) &&
     (holds(one.node, text) || hasName(one.workflow, text))
   );
+  const isFiltered = template + text !== "";
+  // Whoever looks for one step has no use for a button after each page.
+  const isLooking = isFiltered && shown.length === 0 && next !== undefined &&
+    trouble === undefined && entries.length < MOST_LOOKED;
+  useEffect(() => {
+    if (isLooking && !isLoading) void list.more();
+  }, [isLooking, isLoading]);
   const { inbox } = TEXTS;
   const showMore = () => {
     setLimit(limit + STEP);
@@ -59,17 +68,22 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
       <ol class="inbox">
         {shown.slice(0, limit).map((entry) => <Entry key={entry.key} entry={entry} />)}
       </ol>
-      {(shown.length > limit || next !== undefined) && (
+      {isLooking && (
+        <p class="faint">
+          <span role="status">{inbox.looking}</span> {inbox.looked(entries.length)}
+        </p>
+      )}
+      {(shown.length > limit || next !== undefined) && !isLooking && (
         <p class="more">
           <button type="button" onClick={showMore} disabled={isLoading}>{inbox.more}</button>
         </p>
       )}
-      {isLoading && shown.length === 0 && <Loading />}
-      {!isLoading && shown.length === 0 && next !== undefined && (
+      {isLoading && shown.length === 0 && !isLooking && <Loading />}
+      {!isLoading && shown.length === 0 && next !== undefined && !isLooking && (
         <p class="faint" role="status">{TEXTS.list.noMatch.more}</p>
       )}
       {!isLoading && shown.length === 0 && next === undefined && trouble === undefined && (
-        <None isFiltered={namespace + template + text !== ""} />
+        <None isFiltered={namespace !== "" || isFiltered} />
       )}
     </div>
   );

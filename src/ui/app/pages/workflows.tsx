@@ -97,6 +97,11 @@ function SubmitLink({ namespace }: { namespace: string }): JSX.Element {
   return <a class="button main" href={addressOf(`/submit${query}`)}>{TEXTS.submit.button}</a>;
 }
 
+/** It may be the id of a job, which no workflow is named after. */
+function waitingPath({ name, namespace }: Filters): string {
+  return `/waiting?${new URLSearchParams({ text: name, ...(namespace !== "" && { namespace }) })}`;
+}
+
 function NoRows(
   { filters, hasMore, mayCreate }: { filters: Filters; hasMore: boolean; mayCreate: boolean },
 ): JSX.Element {
@@ -121,6 +126,11 @@ function NoRows(
       <p>{hasMore ? TEXTS.list.noMatch.more : TEXTS.list.noMatch.next}</p>
       <p class="buttons">
         <a class="button" href={addressOf("/")}>{TEXTS.list.noMatch.clear}</a>
+        {filters.name !== "" && (
+          <a class="button" href={addressOf(waitingPath(filters))}>
+            {TEXTS.list.noMatch.amongWaits(filters.name)}
+          </a>
+        )}
       </p>
     </Empty>
   );
