@@ -404,7 +404,6 @@ export const TEXTS = {
     fold: (name: string) => `Parts of ${name}`,
     attempts: (count: number) => many(count, "attempt", "attempts"),
     partOf: (step: string) => `in ${step}`,
-    partCount: (count: number, all: number, phase: string) => `${count} of ${all} ${phase}`,
     moreRows: (count: number) => `${count} more rows: fold some to see them.`,
   },
   graph: {

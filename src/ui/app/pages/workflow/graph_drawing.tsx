@@ -120,25 +120,21 @@ interface StepProps extends Placed {
 function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Element {
   const { x, y } = place;
   const hasTick = isChosen !== undefined;
-  const whole = titleOf(node);
+  const titles = titlesOf(node);
   const title = useMemo(
-    () => fitText(whole, (hasTick ? TICK_FROM : WORDS_TO) - WORDS_FROM, TITLE),
-    [whole, hasTick],
+    () => fitFirst(titles, (hasTick ? TICK_FROM : WORDS_TO) - WORDS_FROM, TITLE),
+    [titles.join(), hasTick],
   );
   const note = noteOf(node);
   const where = node.within === "" ? "" : TEXTS.workflow.partOf(node.within);
-  const said = note === "" ? [wordOf(node.look)] : [note, shortNote(node)];
+  const said = note === "" ? wordOf(node.look) : note;
   const line = useMemo(
-    () =>
-      fitFirst(
-        said.map((words) => [words, where].filter(isSaid).join(", ")),
-        WORDS_TO - WORDS_FROM,
-        NOTE,
-      ),
-    [said.join(" "), where],
+    () => fitText([said, where].filter(isSaid).join(", "), WORDS_TO - WORDS_FROM, NOTE),
+    [said, where],
   );
+  const isCounted = node.kind === "loop" || node.kind === "group";
   if (node.kind === "joint") return <circle class="joint" cx={x} cy={y} r={JOINT / 2} />;
-  const words = [whole, wordOf(node.look), note, where].filter(isSaid).join(", ");
+  const words = [titles[0] ?? "", wordOf(node.look), note, where].filter(isSaid).join(", ");
   return (
     <g
       class={`step look-${node.look}${isSelected ? " selected" : ""} kind-${node.kind}`}
@@ -159,26 +155,51 @@ function Step({ node, place, isSelected, isChosen, open }: StepProps): JSX.Eleme
         d={LOOK_PATHS[node.look]}
       />
       <text class="title" x={WORDS_FROM} y={19}>{title}</text>
-      <text class="note" x={WORDS_FROM} y={35}>{line}</text>
+      {isCounted && NOTE(note) > WORDS_TO - WORDS_FROM
+        ? <Counts counts={node.counts} />
+        : <text class="note" x={WORDS_FROM} y={35}>{line}</text>}
       {hasTick && <TickBox x={WIDTH - 22} y={7} isChosen={isChosen} />}
     </g>
   );
 }
 
-function titleOf({ title, members }: GraphNode): string {
-  return members === undefined ? title : TEXTS.graph.siblings(members.length, title);
+/** What a step is called, and a shorter name of a group. */
+function titlesOf({ title, members }: GraphNode): string[] {
+  if (members === undefined) return [title];
+  const { siblings } = TEXTS.graph;
+  return [siblings(members.length, title), siblings(members.length, "")];
 }
 
 function isSaid(text: string): boolean {
   return text !== "";
 }
 
-/** The part of a folded loop that matters most, for where there is no room for all of them. */
-function shortNote({ counts }: GraphNode): string {
-  const [first] = counts;
-  if (first === undefined) return "";
-  const all = counts.reduce((sum, [, count]) => sum + count, 0);
-  return TEXTS.workflow.partCount(first[1], all, wordOf(first[0]));
+/** Of an icon of counts, and what stays free around it, px. */
+const COUNT_ICON = 12;
+const COUNT_GAP = 4;
+
+/** How many parts have each look, what matters most first, as far as there is room. */
+function Counts({ counts }: Pick<GraphNode, "counts">): JSX.Element {
+  let x = WORDS_FROM;
+  const shown = counts.map(([look, count]) => {
+    const words = count.toLocaleString("en");
+    const left = x;
+    x += COUNT_ICON + COUNT_GAP + NOTE(words) + 2 * COUNT_GAP;
+    return { look, words, left, right: x - 2 * COUNT_GAP };
+  }).filter(({ right }, at) => at === 0 || right <= WORDS_TO);
+  return (
+    <>
+      {shown.map(({ look, words, left }) => (
+        <g key={look} class={`count look-${look}`}>
+          <path
+            transform={`translate(${left} 25) scale(${COUNT_ICON / 16})`}
+            d={LOOK_PATHS[look]}
+          />
+          <text class="note" x={left + COUNT_ICON + COUNT_GAP} y={35}>{words}</text>
+        </g>
+      ))}
+    </>
+  );
 }
 
 function noteOf({ counts, kind, node }: GraphNode): string {

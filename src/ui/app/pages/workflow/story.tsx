@@ -77,21 +77,23 @@ const LINES = 5;
 
 /** The end of what a step has written. */
 function LogTail({ workflow, node }: { workflow: Workflow; node: NodeStatus }): JSX.Element | null {
-  const [lines, setLines] = useState<string[]>([]);
+  const [lines, setLines] = useState<string[] | "read" | "unreadable">("read");
   const mayRead = mayReadLogs(useRights(workflow.metadata.namespace ?? ""));
   useEffect(() => {
     if (!mayRead) return;
     const stop = new AbortController();
-    void tailOfLog(workflow, node, LINES, stop.signal).then(setLines, () => {});
+    void tailOfLog(workflow, node, LINES, stop.signal)
+      .then(setLines, () => stop.signal.aborted || setLines("unreadable"));
     return () => stop.abort();
   }, [node.id, mayRead]);
   const box = useRef<HTMLPreElement>(null);
   useLayoutEffect(() => box.current?.scrollTo(0, box.current.scrollHeight), [lines]);
-  if (lines.length === 0) return null;
+  if (!mayRead || lines === "unreadable") return null;
+  if (lines.length === 0) return <p class="more">{TEXTS.logs.noneOfStep}</p>;
   return (
     <figure class="log-tail">
       <figcaption>{TEXTS.story.lastLines}</figcaption>
-      <pre ref={box} tabIndex={0}>{lines.join("\n")}</pre>
+      <pre ref={box} tabIndex={0}>{lines === "read" ? TEXTS.loading : lines.join("\n")}</pre>
     </figure>
   );
 }
