@@ -12,6 +12,11 @@ const KIND_WORDS: Record<StoredKindName, string> = {
   WorkflowEventBinding: "event binding",
 };
 
+/** A step, and the workflow that it belongs to: many have steps of the same name. */
+function stepOf(name: string, workflow: string): string {
+  return name === workflow ? `“${name}”` : `“${name}” of ${workflow}`;
+}
+
 const workflows = (count: number) => many(count, "workflow", "workflows");
 
 export const TEXTS = {
@@ -201,6 +206,7 @@ export const TEXTS = {
       next: "Submit one here, or from the command line:",
       command: "sluice submit workflow.yaml --watch",
     },
+    labelsRefused: "Is the filter by labels right? Write it like team=blue,env!=test.",
     noMatch: {
       title: "No workflow matches the filters",
       next: "Choose fewer filters.",
@@ -372,14 +378,16 @@ export const TEXTS = {
       `Until ${until}, whoever has these URLs can resume this step or make it fail, and do ` +
       "nothing else.",
     noUrls: (name: string) => `No URLs could be made for “${name}”.`,
-    resumeTitle: (name: string) => `Resume “${name}”`,
-    failTitle: (name: string) => `Fail “${name}”?`,
+    resumeTitle: (name: string, workflow: string) => `Resume ${stepOf(name, workflow)}`,
+    failTitle: (name: string, workflow: string) => `Fail ${stepOf(name, workflow)}?`,
     supply: "The step takes these outputs from whoever resumes it:",
     failWhat: "The step fails with this message, and the workflow decides what follows.",
-    resumed: (name: string) => `“${name}” goes on.`,
-    notResumed: (name: string) => `“${name}” could not be resumed.`,
-    failed: (name: string) => `“${name}” has failed.`,
-    notFailed: (name: string) => `“${name}” could not be made to fail.`,
+    resumed: (name: string, workflow: string) => `${stepOf(name, workflow)} goes on.`,
+    notResumed: (name: string, workflow: string) =>
+      `${stepOf(name, workflow)} could not be resumed.`,
+    failed: (name: string, workflow: string) => `${stepOf(name, workflow)} has failed.`,
+    notFailed: (name: string, workflow: string) =>
+      `${stepOf(name, workflow)} could not be made to fail.`,
   },
   workflow: {
     deleted: "This workflow was deleted. What you see is its last state.",
@@ -758,6 +766,7 @@ export const TEXTS = {
       lost: "It cannot be replayed: send the event again.",
     },
     try: "Try it with other bindings",
+    bind: "Make a binding for such events",
     replay: {
       do: "Replay",
       one: (id: string) => `Replay ${id}`,

@@ -289,7 +289,7 @@ describe.skipIf(missing !== undefined)(
       await dialog.getByLabel("verdict").selectOption("yes");
       await dialog.getByLabel("reason").fill(`because ${EVIL}`);
       await dialog.getByRole("button", { name: "Resume" }).click();
-      await shows("“first” goes on.");
+      await shows("“first” of asks goes on.");
       await shows(/Step “second” has been waiting for a call/);
       const { status } = await ui.call<{
         status: {
@@ -303,9 +303,10 @@ describe.skipIf(missing !== undefined)(
       const values = first?.outputs?.parameters.map(({ name, value }) => [name, value]);
       expect(values).toEqual([["verdict", "yes"], ["reason", `because ${EVIL}`]]);
       await ui.button("Fail it …").first().click();
+      await dialog.getByRole("heading", { name: "Fail “second” of asks?" }).waitFor();
       await dialog.getByLabel("Message (optional)").fill("the board said no");
       await dialog.getByRole("button", { name: "Fail it" }).click();
-      await shows("“second” has failed.");
+      await shows("“second” of asks has failed.");
       await head("Failed");
       await shows(/the board said no/);
       expect(await ui.page.title()).not.toBe("broken");

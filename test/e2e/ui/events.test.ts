@@ -292,6 +292,22 @@ describe.skipIf(missing !== undefined)(`events${missing ? ` (skipped: ${missing}
     expect(await ui.page.getByLabel("Payload").inputValue()).toContain('"number": 4');
   });
 
+  test("a binding is made from an event", async () => {
+    const body = JSON.stringify({ action: "opened", number: 7 });
+    await fetch(`${ui.server.url}/api/v1/events/default/from-event`, { method: "POST", body });
+    await ui.open("/events?discriminator=from-event");
+    await became("No match").getByRole("link").first().click();
+    await ui.page.getByRole("link", { name: "Make a binding for such events" }).click();
+    await ui.page.getByRole("heading", { name: "New event binding" }).waitFor();
+    await shows('selector: \'discriminator == "from-event" && payload.action == "opened"\'');
+    await shows("event: payload.number");
+    await shows("The manifest is valid.");
+    await ui.button("Create").click();
+    await ui.page.waitForURL(/\/events\/bindings\/default\/my-binding$/);
+    await ui.call("DELETE", "workflow-event-bindings/default/my-binding");
+    await ui.page.goto("about:blank");
+  });
+
   test("a lost connection is told; what came meanwhile is there when it is back", async () => {
     await ui.open("/events?discriminator=later");
     await shows("No event matches the filters");

@@ -172,9 +172,9 @@ export async function failStep(ref: Ref, node: NodeStatus, message: string): Pro
   const title = titleOf(node);
   try {
     await call("stop", ref, { nodeFieldSelector: `id=${node.id}`, message });
-    notify(TEXTS.wait.failed(title));
+    notify(TEXTS.wait.failed(title, ref.name));
   } catch (error) {
-    notify(TEXTS.wait.notFailed(title), { isError: true, details: [refusalOf(error)] });
+    notify(TEXTS.wait.notFailed(title, ref.name), { isError: true, details: [refusalOf(error)] });
   }
 }
 
@@ -199,8 +199,8 @@ export async function answerStep(
       params,
       body: { nodeFieldSelector },
     });
-    notify(TEXTS.wait.resumed(title));
+    notify(TEXTS.wait.resumed(title, ref.name));
   } catch (error) {
-    notify(TEXTS.wait.notResumed(title), { isError: true, details: [refusalOf(error)] });
+    notify(TEXTS.wait.notResumed(title, ref.name), { isError: true, details: [refusalOf(error)] });
   }
 }

@@ -50,7 +50,14 @@ export function EditPage({ query }: PageProps): JSX.Element {
         </label>
       )}
       {isChosen
-        ? <NewManifest key={`${kind} ${namespace}`} kind={kind} namespace={namespace} />
+        ? (
+          <NewManifest
+            key={`${kind} ${namespace}`}
+            kind={kind}
+            namespace={namespace}
+            event={query.get("event") ?? ""}
+          />
+        )
         : <Loading />}
     </div>
   );

@@ -53,6 +53,9 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
         <Table rows={rows} columns={columns} selected={selected} select={setSelected} />
       )}
       {trouble !== undefined && <TroubleBox trouble={trouble} again={() => void list.load()} />}
+      {trouble?.kind === "refused" && filters.labels !== "" && (
+        <p class="notice-line">{TEXTS.list.labelsRefused}</p>
+      )}
       {trouble === undefined && isLoading && rows.length === 0 && <Loading />}
       {trouble === undefined && !isLoading && rows.length === 0 && (
         <NoRows filters={filters} hasMore={hasMore} mayCreate={mayCreate} />

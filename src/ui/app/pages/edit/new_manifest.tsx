@@ -10,17 +10,18 @@ import type { StoredObject } from "../../model/edited.ts";
 import { may } from "../../model/rights.ts";
 import { STORED_LISTS, STORED_RESOURCES, type StoredKindName } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
+import { draftName } from "./draft_name.ts";
 import { EditForm } from "./edit_form.tsx";
 import { EXAMPLES } from "./examples.ts";
 
 export function NewManifest(
-  { kind, namespace }: { kind: StoredKindName; namespace: string },
+  { kind, namespace, event }: { kind: StoredKindName; namespace: string; event: string },
 ): JSX.Element {
   const { create, path } = STORED_KINDS[kind];
   const rights = useRights(namespace);
   const mayCreate = may(rights, STORED_RESOURCES[kind], "create");
   // What was written stays over a reload of the page.
-  const stored = `sluice-edit ${kind}`;
+  const stored = draftName(kind, event);
   const [text, setText] = useState(keptText("visit", stored) ?? EXAMPLES[kind]);
   /** Counts the times that the text was taken anew. */
   const [taken, setTaken] = useState(0);

@@ -5,19 +5,24 @@ import type { ExplainedEvent } from "../../../../http/routes/event_answers.ts";
 import { readAgain } from "../../data/again.ts";
 import { type Trouble, troubleOf } from "../../data/api.ts";
 import { EVENTS_MS, explainEvent, readDelivery } from "../../data/deliveries.ts";
+import { keepText } from "../../data/kept.ts";
 import { usePolled } from "../../data/polled.ts";
 import { useRights } from "../../data/rights.ts";
 import { addressOf } from "../../data/root.ts";
+import { bindingFor } from "../../model/binding_example.ts";
 import { bytesText, type Delivery, storiesOf } from "../../model/deliveries.ts";
-import { mayReplay } from "../../model/rights.ts";
+import { may, mayReplay } from "../../model/rights.ts";
 import { Ago, CopyButton, Fact, Loading, LoadState, TroubleLine } from "../../parts/basics.tsx";
-import { eventsPath, type PageProps } from "../../paths.ts";
+import { eventsPath, type PageProps, STORED_RESOURCES, withQuery } from "../../paths.ts";
 import { TEXTS } from "../../texts.ts";
+import { draftName } from "../edit/draft_name.ts";
 import { BindingStories } from "./binding_stories.tsx";
 import { DeliveryBadge, ReplayButton } from "./delivery_table.tsx";
 import { EventTabs } from "./event_tabs.tsx";
 import { keepDraft } from "./playground_draft.ts";
 import { LongText, StoredBytes } from "./stored_bytes.tsx";
+
+const BINDING = "WorkflowEventBinding";
 
 export function EventPage({ params }: PageProps): JSX.Element {
   const { namespace = "", id = "" } = params;
@@ -164,12 +169,13 @@ function Card({ children }: { children: ComponentChildren }): JSX.Element {
 }
 
 function Kept(
-  { delivery: { namespace, discriminator }, explained }: {
+  { delivery: { id, namespace, discriminator }, explained }: {
     delivery: Delivery;
     explained: ExplainedEvent;
   },
 ): JSX.Element {
-  const { payload, facts, try: tryText } = TEXTS.events;
+  const { payload, facts, try: tryText, bind } = TEXTS.events;
+  const mayBind = may(useRights(namespace), STORED_RESOURCES[BINDING], "create");
   const text = useMemo(() => JSON.stringify(explained.payload, null, 2), [explained]);
   const headers = Object.entries(explained.metadata);
   const { subject, name, email } = explained.sender;
@@ -187,6 +193,20 @@ function Kept(
           >
             {tryText}
           </a>
+          {mayBind && (
+            <a
+              class="button"
+              href={addressOf(withQuery("/edit", { kind: BINDING, namespace, event: id }))}
+              onClick={() =>
+                keepText(
+                  "visit",
+                  draftName(BINDING, id),
+                  bindingFor(discriminator, explained.payload),
+                )}
+            >
+              {bind}
+            </a>
+          )}
         </p>
       </Card>
       <section class="card" aria-labelledby="headers">

@@ -53,7 +53,7 @@ export function WaitingActions(
       <WaitingCall workflow={ref} node={node} outputs={outputs} isAllowed={isAllowed} />
       {asked === "resume" && (
         <Dialog
-          title={wait.resumeTitle(titleOf(node))}
+          title={wait.resumeTitle(titleOf(node), ref.name)}
           onClose={close}
         >
           <OutputForm outputs={outputs} send={(values) => void resume(values)} cancel={close} />
@@ -61,7 +61,7 @@ export function WaitingActions(
       )}
       {asked === "fail" && (
         <Dialog
-          title={wait.failTitle(titleOf(node))}
+          title={wait.failTitle(titleOf(node), ref.name)}
           onClose={close}
         >
           <FailForm send={(message) => void fail(message)} cancel={close} />
