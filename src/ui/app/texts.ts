@@ -24,6 +24,8 @@ export const TEXTS = {
   navigation: "Pages",
   skip: "Skip to the page",
   loading: "Loading …",
+  loadingLong: "Still waiting for the server. It is busy, or the network holds its answer up. " +
+    "Reload the page to ask again.",
   noScript:
     "These pages need JavaScript. Without it, use the command line (sluice list) or the API.",
   unbuilt: {

@@ -230,6 +230,22 @@ describe.skipIf(missing !== undefined)(
       await ui.call("PUT", "workflows/default/talks/terminate", {});
     });
 
+    test("a server that says nothing is told after a while", async () => {
+      const list = /\/api\/v1\/workflows\/\?/;
+      let answer = () => {};
+      const silence = new Promise<void>((resolve) => (answer = resolve));
+      await ui.page.route(list, async (route) => {
+        await silence;
+        await route.continue();
+      });
+      await ui.open("/");
+      await shows("Loading …");
+      await shows("Still waiting for the server.");
+      answer();
+      await ui.page.locator(".loading").waitFor({ state: "detached" });
+      await ui.page.unroute(list);
+    });
+
     test("each part of a page that the server could not answer is asked for again by itself", async () => {
       const broken = { code: 14, message: "the store is away" };
       const away = { status: 503, json: broken };

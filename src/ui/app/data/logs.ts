@@ -65,12 +65,12 @@ export async function* allLines(
 /** The tail that is read. One after the other: each may have the server read a large workflow. */
 let turn: Promise<unknown> = Promise.resolve();
 
-/** The last lines of a step. */
+/** The last lines of a step. @param tell what is wrong now, whenever that changes */
 export function tailOfLog(
   workflow: Workflow,
   node: NodeStatus,
   tailLines: number,
-  signal: AbortSignal,
+  { signal, tell }: { signal: AbortSignal; tell: (trouble: Trouble | undefined) => void },
 ): Promise<string[]> {
   const read = () => {
     const once = () => signal.aborted ? [] : readTail(workflow, node, tailLines, signal);
@@ -78,7 +78,7 @@ export function tailOfLog(
     turn = lines;
     return lines;
   };
-  return readAgain(read, { signal });
+  return readAgain(read, { signal, tell });
 }
 
 async function readTail(

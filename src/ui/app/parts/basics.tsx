@@ -201,9 +201,17 @@ function VisibleNamespaces(): JSX.Element | null {
   );
 }
 
+/** After this time it is no longer usual that nothing came, ms. */
+const LONG_MS = 5_000;
+
 /** Waits a moment before it says that something loads, so that it does not flicker. */
 export function Loading(): JSX.Element {
-  return <p class="loading" role="status">{TEXTS.loading}</p>;
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), LONG_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return <p class="loading" role="status">{isLong ? TEXTS.loadingLong : TEXTS.loading}</p>;
 }
 
 /** In the place of what is not there, or above what was there before: what is wrong, or that it loads. */

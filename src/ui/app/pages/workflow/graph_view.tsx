@@ -20,6 +20,8 @@ import type { ViewProps } from "./view_props.ts";
 
 /** Below this width the graph goes from top to bottom where it is shown larger that way, px. */
 const NARROW = 700;
+/** Nobody has to look for one of so many steps. */
+const FEW = 10;
 /** How much of the screen's height it may take. */
 const MOST_HEIGHT = 0.6;
 
@@ -64,7 +66,7 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   return (
     <div class="graph">
       <div class="tools">
-        <FindStep tree={tree} go={find} />
+        {Object.keys(nodesOf(workflow)).length > FEW && <FindStep tree={tree} go={find} />}
         <Tools folds={folds} view={view} />
       </div>
       <div

@@ -82,7 +82,8 @@ function LogTail({ workflow, node }: { workflow: Workflow; node: NodeStatus }): 
   useEffect(() => {
     if (!mayRead) return;
     const stop = new AbortController();
-    void tailOfLog(workflow, node, LINES, stop.signal)
+    const tell = (trouble: unknown) => setLines(trouble === undefined ? "read" : "unreadable");
+    void tailOfLog(workflow, node, LINES, { signal: stop.signal, tell })
       .then(setLines, () => stop.signal.aborted || setLines("unreadable"));
     return () => stop.abort();
   }, [node.id, mayRead]);
