@@ -28,6 +28,15 @@ const OF_THE_SERVICE =
 const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; " +
   "frame-src 'self'; frame-ancestors 'none'; base-uri 'self'; form-action 'none'";
+/** The page of a workflow shows these in frames, and no other page may. */
+const WIDGETS = `${ARGO_UI_BASE}widgets/`;
+const FRAMED = {
+  "content-security-policy": PAGE_POLICY.replace(
+    "frame-ancestors 'none'",
+    "frame-ancestors 'self'",
+  ),
+  "x-frame-options": "SAMEORIGIN",
+};
 
 /** @throws {ConfigError} when the folder of `--argo-ui-dir` has no built pages */
 export async function checkArgoUi(dir: string): Promise<void> {
@@ -46,13 +55,14 @@ export async function checkArgoUi(dir: string): Promise<void> {
 export function mountArgoUi(app: Hono<{ Bindings: RequestEnv }>, dir: string): void {
   app.get("/argo", (c) => c.redirect(ARGO_UI_BASE));
   app.get(`${ARGO_UI_BASE}*`, async (c) => {
-    const path = fileOf(c.env.target.path);
+    const asked = c.env.target.path;
+    const path = fileOf(asked);
     const file = path === undefined
       ? undefined
       : await openInside({ root: dir, path }).catch(() => undefined);
     // A path that is no file is a page, and all pages have the same text.
     return file === undefined
-      ? indexResponse(await readTextInside({ root: dir, path: INDEX }, MAX_INDEX_BYTES))
+      ? indexResponse(await readTextInside({ root: dir, path: INDEX }, MAX_INDEX_BYTES), asked)
       : await fileResponse(file, path ?? "", c.req.raw);
   });
 }
@@ -85,12 +95,13 @@ function fileOf(path: string): string | undefined {
   }
 }
 
-function indexResponse(html: string): Response {
+function indexResponse(html: string, path: string): Response {
   return new Response(html.replace(BASE_TAG, `<base href="${ARGO_UI_BASE}">`), {
     headers: {
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-cache",
       "content-security-policy": PAGE_POLICY,
+      ...(path.startsWith(WIDGETS) && FRAMED),
     },
   });
 }

@@ -267,6 +267,16 @@ describe.skipIf(missing !== undefined)(
       await shows("WorkflowFailed");
     });
 
+    test("what can be shared of a workflow is shown in frames", async () => {
+      await openWorkflow("good");
+      await button("Share").click();
+      await browser.page.frameLocator('iframe[src*="workflow-graphs"]').locator("svg")
+        .getByText("make", { exact: true }).first().waitFor();
+      // The badge itself asks for nothing until its address changes.
+      await browser.page.frameLocator('iframe[src*="workflow-status-badges"]')
+        .locator(".status-badge").waitFor();
+    });
+
     test("a node: summary, container, outputs, its artifact, manifest, logs, events of its pod", async () => {
       const { id } = await node("good", "make");
       const query = `?nodeId=${id}`;

@@ -88,6 +88,17 @@ test("what is no file is a page: the index, with its base at the place of the pa
   }
 });
 
+test("only the pages of widgets may be framed, and only by pages of this server", async () => {
+  const { headers } = await ask("/argo/widgets/workflow-graphs/default?name=a");
+  expect(headers.get("content-security-policy")).toContain("frame-ancestors 'self'");
+  expect(headers.get("x-frame-options")).toBe("SAMEORIGIN");
+  for (const path of ["widgets", "workflows/widgets/a", "widgets-not/a"]) {
+    const other = (await ask(`/argo/${path}`)).headers;
+    expect(other.get("content-security-policy"), path).toContain("frame-ancestors 'none'");
+    expect(other.get("x-frame-options"), path).toBe("DENY");
+  }
+});
+
 test("files come with their type; those with a hash in their name are kept for good", async () => {
   const script = await ask(`/argo/${SCRIPT}`);
   expect(script.text).toBe("let a;");

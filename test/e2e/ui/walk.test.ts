@@ -153,7 +153,8 @@ describe.skipIf(missing !== undefined)(
       const actions = ui.page.getByRole("toolbar", { name: "Actions" });
       await actions.getByRole("button", { name: "Suspend" }).press("Enter");
       await head("Suspended");
-      await expect.poll(() => ui.page.evaluate(() => document.activeElement?.id)).toBe("page");
+      await expect.poll(() => ui.page.evaluate(() => document.activeElement?.id), PATIENCE)
+        .toBe("page");
       await actions.getByRole("button", { name: "Stop" }).press("Enter");
       await ui.page.getByRole("dialog").waitFor();
       await ui.page.keyboard.type("enough");
