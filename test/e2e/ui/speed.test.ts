@@ -90,6 +90,12 @@ describe.skipIf(missing !== undefined)(
       expect(longestTask).toBeLessThan(TASK);
       await ui.button("Fold as at first").click();
       await ui.page.locator("svg .kind-loop").waitFor();
+      // One item is found without all of the others.
+      await ui.page.keyboard.press("/");
+      await ui.page.keyboard.type("one(1500");
+      await ui.page.keyboard.press("Enter");
+      await ui.page.locator(".step.selected", { hasText: "one(1500:1500)" }).waitFor();
+      expect(await ui.page.locator("svg .step").count()).toBeLessThan(5);
     });
 
     test("what is typed stays, whenever the list answers", async () => {

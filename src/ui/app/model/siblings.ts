@@ -6,37 +6,38 @@ import { countLooks, worstLook } from "./tree.ts";
 const MOST_SHOWN = 20;
 /** Shorter beginnings of their names say nothing. */
 const LEAST_PREFIX = 2;
+const COUNTING = new Intl.Collator("en", { numeric: true });
 
 /** Puts many siblings into one node. @param isApart tells whether a step is shown by itself all the same */
 export function withGroups(graph: Graph, isApart: (id: string) => boolean): Graph {
+  const shown = new Map(graph.nodes.map((node): [string, GraphNode[]] => [node.id, [node]]));
   const places = new Map<string, string>();
-  const groups = new Map<string, GraphNode>();
-  for (const members of siblingsOf(graph, isApart)) {
-    const group = groupOf(members);
-    groups.set(members[0]?.id ?? "", group);
-    for (const { id } of members) places.set(id, group.id);
-  }
-  if (groups.size === 0) return graph;
-  const edges = new Map<string, [string, string]>();
-  for (const [from, to] of graph.edges) {
-    const edge: [string, string] = [places.get(from) ?? from, places.get(to) ?? to];
-    edges.set(edge.join(" "), edge);
+  for (const siblings of siblingsOf(graph)) {
+    const inOrder = siblings.toSorted((a, b) => COUNTING.compare(a.title, b.title));
+    const members = inOrder.filter(({ id }) => !isApart(id));
+    const group = members.length > MOST_SHOWN ? groupOf(members) : undefined;
+    for (const { id } of group === undefined ? [] : members) places.set(id, group?.id ?? "");
+    const rest = inOrder.filter(({ id }) => !places.has(id));
+    const all = group === undefined ? rest : [group, ...rest];
+    for (const [at, { id }] of siblings.entries()) shown.set(id, all.slice(at, at + 1));
   }
   return {
-    nodes: graph.nodes.flatMap((node) => {
-      const group = groups.get(node.id);
-      if (group !== undefined) return [group];
-      return places.has(node.id) ? [] : [node];
-    }),
-    edges: [...edges.values()],
+    nodes: graph.nodes.flatMap(({ id }) => shown.get(id) ?? []),
+    edges: places.size === 0 ? graph.edges : edgesBetween(graph.edges, places),
   };
 }
 
-/** Steps of one template that follow upon the same steps, and are followed by the same ones. */
-function siblingsOf(
-  { nodes, edges }: Graph,
-  isApart: (id: string) => boolean,
-): GraphNode[][] {
+function edgesBetween(edges: Graph["edges"], places: ReadonlyMap<string, string>): Graph["edges"] {
+  const found = new Map<string, [string, string]>();
+  for (const [from, to] of edges) {
+    const edge: [string, string] = [places.get(from) ?? from, places.get(to) ?? to];
+    found.set(edge.join(" "), edge);
+  }
+  return [...found.values()];
+}
+
+/** Many steps of one template that follow upon the same steps, and are followed by the same ones. */
+function siblingsOf({ nodes, edges }: Graph): GraphNode[][] {
   const numbers = new Map(nodes.map(({ id }, at) => [id, at]));
   const before: number[][] = nodes.map(() => []);
   const after: number[][] = nodes.map(() => []);
@@ -45,11 +46,11 @@ function siblingsOf(
     before[end]?.push(start);
     after[start]?.push(end);
   }
-  const inOrder = (all: number[] = []) => all.sort((a, b) => a - b).join();
+  const listed = (all: number[] = []) => all.sort((a, b) => a - b).join();
   const alike = new Map<string, GraphNode[]>();
   for (const [at, node] of nodes.entries()) {
-    if (node.kind === "joint" || isApart(node.id)) continue;
-    const key = `${inOrder(before[at])} ${inOrder(after[at])} ${node.within}`;
+    if (node.kind === "joint") continue;
+    const key = `${listed(before[at])} ${listed(after[at])} ${node.within}`;
     const same = alike.get(key);
     if (same === undefined) alike.set(key, [node]);
     else same.push(node);
