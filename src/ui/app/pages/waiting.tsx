@@ -68,11 +68,7 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
       <ol class="inbox">
         {shown.slice(0, limit).map((entry) => <Entry key={entry.key} entry={entry} />)}
       </ol>
-      {isLooking && (
-        <p class="faint">
-          <span role="status">{inbox.looking}</span> {inbox.looked(entries.length)}
-        </p>
-      )}
+      {isLooking && <Looking count={entries.length} />}
       {(shown.length > limit || next !== undefined) && !isLooking && (
         <p class="more">
           <button type="button" onClick={showMore} disabled={isLoading}>{inbox.more}</button>
@@ -86,6 +82,15 @@ export function WaitingPage({ query }: PageProps): JSX.Element {
         <None isFiltered={namespace !== "" || isFiltered} />
       )}
     </div>
+  );
+}
+
+/** How far a filter has looked. */
+function Looking({ count }: { count: number }): JSX.Element {
+  return (
+    <p class="faint">
+      <span role="status">{TEXTS.inbox.looking}</span> {TEXTS.inbox.looked(count)}
+    </p>
   );
 }
 

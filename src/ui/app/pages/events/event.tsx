@@ -174,12 +174,9 @@ function Kept(
     explained: ExplainedEvent;
   },
 ): JSX.Element {
-  const { payload, facts, try: tryText, bind } = TEXTS.events;
+  const { payload, try: tryText, bind } = TEXTS.events;
   const mayBind = may(useRights(namespace), STORED_RESOURCES[BINDING], "create");
   const text = useMemo(() => JSON.stringify(explained.payload, null, 2), [explained]);
-  const headers = Object.entries(explained.metadata);
-  const { subject, name, email } = explained.sender;
-  const sender = name ?? email ?? subject;
   const draft = { discriminator, payload: text, metadata: explained.metadata };
   return (
     <>
@@ -209,26 +206,37 @@ function Kept(
           )}
         </p>
       </Card>
-      <section class="card" aria-labelledby="headers">
-        <h2 id="headers">{payload.headers}</h2>
-        {headers.length === 0 && <p class="faint">{payload.noHeaders}</p>}
-        <dl class="values">
-          {headers.map(([key, values]) => (
-            <div key={key}>
-              <dt>{key}</dt>
-              <dd>
-                {values.map((value, index) => <pre key={index}>{value}</pre>)}
-              </dd>
-            </div>
-          ))}
-          {sender !== undefined && (
-            <div>
-              <dt>{facts.sender}</dt>
-              <dd>{sender}</dd>
-            </div>
-          )}
-        </dl>
-      </section>
+      <Headers explained={explained} />
     </>
+  );
+}
+
+/** What came with an event, and who sent it. */
+function Headers({ explained }: { explained: ExplainedEvent }): JSX.Element {
+  const { payload, facts } = TEXTS.events;
+  const headers = Object.entries(explained.metadata);
+  const { subject, name, email } = explained.sender;
+  const sender = name ?? email ?? subject;
+  return (
+    <section class="card" aria-labelledby="headers">
+      <h2 id="headers">{payload.headers}</h2>
+      {headers.length === 0 && <p class="faint">{payload.noHeaders}</p>}
+      <dl class="values">
+        {headers.map(([key, values]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>
+              {values.map((value, index) => <pre key={index}>{value}</pre>)}
+            </dd>
+          </div>
+        ))}
+        {sender !== undefined && (
+          <div>
+            <dt>{facts.sender}</dt>
+            <dd>{sender}</dd>
+          </div>
+        )}
+      </dl>
+    </section>
   );
 }

@@ -1,5 +1,5 @@
 /** The graph of a workflow: readable at first, and can be moved, scaled and searched. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Trouble } from "../../data/api.ts";
 import { layOut } from "../../data/layout.ts";
@@ -41,16 +41,11 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
   const view = usePanZoom(box, content, frame, layout, first ?? { x: 0, y: 0 });
   const { area, handlers } = view;
   const goTo = useSight(placeOf, view, [layout, graph], selected);
-  const unfold = ({ id, members }: GraphNode) => {
-    const item = itemOf(tree, id);
-    if (members !== undefined) folds.putApart(members);
-    else if (item !== undefined) folds.toggle(item);
-    goTo(members?.[0] ?? item?.children[0]?.id ?? id);
-  };
-  const find = (id: string) => {
-    folds.openTo(id);
-    markStep(id);
-    goTo(id);
+  const unfold = (node: GraphNode) => goTo(unfolded(node, tree, folds));
+  const find = (id: string) => goTo(found(id, folds));
+  const reveal = (step: string | undefined) => {
+    const place = placeOf(step);
+    if (place !== undefined) view.reveal(place);
   };
   // Whoever moves a large graph moves what was drawn before.
   const drawn = useMemo(
@@ -76,27 +71,33 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
         onFocusCapture={({ currentTarget, target }) => {
           // The browser moves what it cuts off; here that is the view's task.
           currentTarget.scrollTo(0, 0);
-          const place = placeOf((target as Element).getAttribute("data-node") ?? undefined);
-          if (place !== undefined) view.reveal(place);
+          reveal((target as Element).getAttribute("data-node") ?? undefined);
         }}
         style={{ height: heightOf(layout) }}
       >
         {layout === undefined ? <LoadState trouble={trouble} isLoaded={false} again={again} /> : (
           <>
-            <svg
-              ref={content}
-              role="group"
-              aria-label={TEXTS.workflow.view.graph}
-              width={layout.width}
-              height={layout.height}
-            >
-              {drawn}
-            </svg>
+            <Content content={content} layout={layout}>{drawn}</Content>
             <Overview graph={graph} layout={layout} frame={frame} go={view.moveTo} />
           </>
         )}
       </div>
     </div>
+  );
+}
+
+function Content(
+  { content, layout: { width, height }, children }: {
+    content: { current: SVGSVGElement | null };
+    layout: LayoutAnswer;
+    children: ComponentChildren;
+  },
+): JSX.Element {
+  const name = TEXTS.workflow.view.graph;
+  return (
+    <svg ref={content} role="group" aria-label={name} width={width} height={height}>
+      {children}
+    </svg>
   );
 }
 
@@ -140,6 +141,21 @@ function keepFocusAt(step: string | undefined): void {
     document.querySelector<SVGElement>(`[data-node="${CSS.escape(step)}"]`)
       ?.focus({ preventScroll: true })
   );
+}
+
+/** Opens all around a step, and its panel. */
+function found(id: string, folds: Folds): string {
+  folds.openTo(id);
+  markStep(id);
+  return id;
+}
+
+/** Opens a loop, a retry or a group. @returns the first part of it */
+function unfolded({ id, members }: GraphNode, tree: readonly TreeItem[], folds: Folds): string {
+  const item = itemOf(tree, id);
+  if (members !== undefined) folds.putApart(members);
+  else if (item !== undefined) folds.toggle(item);
+  return members?.[0] ?? item?.children[0]?.id ?? id;
 }
 
 function itemOf(tree: readonly TreeItem[], id: string): TreeItem | undefined {

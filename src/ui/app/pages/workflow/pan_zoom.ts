@@ -99,37 +99,51 @@ export function usePanZoom(
     mode.current = "own";
     draw(next);
   };
-  const zoomAt = (by: number, at: Point) => {
-    const { x, y, scale } = view.current;
-    const next = Math.min(LARGEST, Math.max(SMALLEST, scale * by));
-    const share = next / scale;
-    look({ x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next });
-  };
-  const middle = () => ({
-    x: (box.current?.clientWidth ?? 0) / 2,
-    y: (box.current?.clientHeight ?? 0) / 2,
-  });
   useLayoutEffect(drawAgain, [size?.width, size?.height]);
   useResize(box, drawAgain);
+  const moves = movesOf(box, size, view, look);
+  const { zoomAt, move, middle } = moves;
   useWheel(box, zoomAt);
-  const move = (dx: number, dy: number) => {
-    const { x, y, scale } = view.current;
-    look({ x: x + dx, y: y + dy, scale });
-  };
+  const handlers = { ...useDrag(move), onKeyDown: keys(zoomAt, move, fit, middle) };
+  return { ...moves, handlers, zoom: (by) => zoomAt(by, middle()), fit, area };
+}
+
+/** The ways from what is shown to something else. */
+function movesOf(
+  box: { current: HTMLElement | null },
+  size: Size | undefined,
+  view: { current: ViewBox },
+  look: (next: ViewBox) => void,
+) {
   const lookAt = (at: Point, scale: number) => {
     if (box.current !== null && size !== undefined) {
       look(viewAt(at, size, roomOf(box.current), scale));
     }
   };
-  const moveTo = (at: Point) => lookAt(at, view.current.scale);
   const show = (at: Point) => lookAt(at, Math.max(READABLE, view.current.scale));
-  const reveal = (at: Point) => {
-    if (box.current === null) return;
-    const { left, top, right, bottom } = seenIn(box.current, view.current, 0);
-    if (at.x < left || at.x > right || at.y < top || at.y > bottom) show(at);
+  return {
+    show,
+    moveTo: (at: Point) => lookAt(at, view.current.scale),
+    reveal(at: Point) {
+      if (box.current === null) return;
+      const { left, top, right, bottom } = seenIn(box.current, view.current, 0);
+      if (at.x < left || at.x > right || at.y < top || at.y > bottom) show(at);
+    },
+    zoomAt(by: number, at: Point) {
+      const { x, y, scale } = view.current;
+      const next = Math.min(LARGEST, Math.max(SMALLEST, scale * by));
+      const share = next / scale;
+      look({ x: at.x - (at.x - x) * share, y: at.y - (at.y - y) * share, scale: next });
+    },
+    move(dx: number, dy: number) {
+      const { x, y, scale } = view.current;
+      look({ x: x + dx, y: y + dy, scale });
+    },
+    middle: () => ({
+      x: (box.current?.clientWidth ?? 0) / 2,
+      y: (box.current?.clientHeight ?? 0) / 2,
+    }),
   };
-  const handlers = { ...useDrag(move), onKeyDown: keys(zoomAt, move, fit, middle) };
-  return { handlers, zoom: (by) => zoomAt(by, middle()), fit, show, reveal, moveTo, area };
 }
 
 /** Marks that only a part of the content is in the canvas, and where in the overview that part lies. */
