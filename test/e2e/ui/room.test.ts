@@ -92,8 +92,10 @@ describe.skipIf(missing !== undefined)(
 
     /** Waits until steps are drawn so large that they can be read. */
     const readableSteps = () =>
-      expect.poll(async () => (await ui.page.locator(".step .ground").first().boundingBox())?.width)
-        .toBeGreaterThan(120);
+      expect.poll(
+        async () => (await ui.page.locator(".step .ground").first().boundingBox())?.width,
+        { timeout: 20_000 },
+      ).toBeGreaterThan(120);
     /** Waits until an element lies in the canvas. */
     const inView = (one: Locator) =>
       expect.poll(async () => {
