@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import process from "node:process";
+import type { Readable } from "node:stream";
 import { afterEach, expect, test } from "vitest";
 import { serve } from "./serve.ts";
 
