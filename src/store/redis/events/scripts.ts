@@ -11,6 +11,11 @@ const MAX_IN_ENTRY = 32;
 const MAX_ENTRY_SIZE = 1 << 18;
 /** So many make a place longer than 64 bytes: a hash with shorter values only is a list, in which Redis searches from the start. */
 const PLACE_DIGITS = 52;
+/**
+ * A sorted set with a few short members is a list as well, and stays a tree once it has had a long member. The events that
+ * wait come and go one by one, at the end of that list.
+ */
+const LONG_MEMBER = "-".repeat(65);
 /** Taken entries of which a look asks whether they were taken before the clock went back, oldest first. */
 const MAX_AHEAD = 100;
 
@@ -323,7 +328,9 @@ end
 if #fresh > 0 then
   entries = append(accepted)
   for namespace, list in pairs(queued) do
-    redis.call('ZADD', by_time(namespace, 'queued'), unpack(list))
+    local waiting = by_time(namespace, 'queued')
+    redis.call('ZADD', waiting, 0, '${LONG_MEMBER}', unpack(list))
+    redis.call('ZREM', waiting, '${LONG_MEMBER}')
     redis.call('SADD', base .. '${EVENT_KEY.namespaces}', namespace)
   end
   if redis.call('HDEL', deliveries, unpack(fresh)) > 0 then
