@@ -64,8 +64,11 @@ export function layered(request: LayoutRequest): LayoutAnswer {
 /** Tells whether one layer is a block that is broken into columns. */
 export function hasBlock(request: LayoutRequest): boolean {
   const room = roomOf(request);
-  return layersOf([...spotsOf(request).spots.values()])
-    .some((layer) => areAlike(layer) && layer.length > blockColumn(layer, room));
+  const layers = layersOf([...spotsOf(request).spots.values()]);
+  const { each, all } = lengthsOf(layers);
+  return layers.some((layer, index) =>
+    areAlike(layer) && layer.length > blockColumn(layer, all - (each[index] ?? 0), room)
+  );
 }
 
 function roomOf({ direction, room: { width, height } }: LayoutRequest): Room {
@@ -179,8 +182,10 @@ interface Column {
 /** Breaks layers that are far wider than the rest, and those that are one block, such as two thousand items of a loop. */
 function columnsOf(layers: Spot[][], nodes: number, room: Room): Column[] {
   const common = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
-  return layers.flatMap((layer) => {
-    const most = areAlike(layer) ? blockColumn(layer, room) : common;
+  const { each, all } = lengthsOf(layers);
+  return layers.flatMap((layer, index) => {
+    const rest = all - (each[index] ?? 0);
+    const most = areAlike(layer) ? blockColumn(layer, rest, room) : common;
     return Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
       spots: layer.slice(at * most, (at + 1) * most),
       isMore: at > 0,
@@ -199,17 +204,35 @@ function areAlike(layer: readonly Spot[]): boolean {
   return alike.length > layer.length / 2;
 }
 
-/** Nodes in a column of a block with the shape of the canvas; if one column has room, of that. */
-function blockColumn(layer: readonly Spot[], room: Room): number {
+/**
+ * Nodes in a column of a block: so many that the graph is shown largest, or as many as have room in one column.
+ * @param rest what the other layers take along
+ */
+function blockColumn(layer: readonly Spot[], rest: number, room: Room): number {
   const size = layer.reduce(
     (sum, { along, across }) => ({ along: sum.along + along, across: sum.across + across }),
     { along: 0, across: 0 },
   );
   const along = size.along / layer.length + COLUMN_GAP;
   const across = size.across / layer.length + GAP;
-  const fitting = Math.floor(room.across / READABLE / across);
-  const shaped = Math.ceil(Math.sqrt(layer.length * along * room.across / (across * room.along)));
-  return Math.max(SMALL_ALIKE, fitting, shaped);
+  const scaleOf = (most: number) =>
+    Math.min(
+      room.along / (rest + Math.ceil(layer.length / most) * along),
+      room.across / (most * across),
+    );
+  let best = SMALL_ALIKE;
+  for (let most = best + 1; most < layer.length; most++) {
+    if (scaleOf(most) > scaleOf(best)) best = most;
+  }
+  return Math.max(best, Math.floor(room.across / READABLE / across));
+}
+
+/** What each layer takes along if none is broken, with the gap behind it, and all of them together. */
+function lengthsOf(layers: readonly Spot[][]): { each: number[]; all: number } {
+  const each = layers.map((layer) =>
+    LAYER_GAP + layer.reduce((most, { along }) => Math.max(most, along), 0)
+  );
+  return { each, all: each.reduce((sum, length) => sum + length, 0) };
 }
 
 /** Gives each spot its centre: along by its column, across as near to its neighbours as the order allows. */
