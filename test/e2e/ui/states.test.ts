@@ -96,6 +96,21 @@ describe.skipIf(missing !== undefined)(
       await shows("Manifest (YAML or JSON)");
     });
 
+    test("whoever chooses templates while they are loaded is not led away", async () => {
+      const templates = /\/workflow-templates\/default\?/;
+      const { promise: isChosen, resolve: goOn } = Promise.withResolvers<void>();
+      await ui.page.route(templates, async (route) => {
+        await isChosen;
+        await route.continue();
+      });
+      await ui.open("/submit");
+      await ui.button("A template").click();
+      await ui.page.waitForURL(/from=template/);
+      goOn();
+      await shows("No templates in this namespace.");
+      await ui.page.unroute(templates);
+    });
+
     test("an address where nothing is says so, with the way to the pages that there are", async () => {
       await ui.open("/workflows/nothing/here/at-all");
       await shows("There is no such page");

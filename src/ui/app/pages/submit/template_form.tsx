@@ -1,6 +1,6 @@
 /** A form made from the parameters of a stored template. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parameter, WorkflowTemplate } from "../../../../spec/manifest.ts";
 import { api, type Trouble, troubleOf } from "../../data/api.ts";
 import { setQuery } from "../../data/router.ts";
@@ -24,6 +24,9 @@ export function TemplateForm(
 ): JSX.Element {
   const [templates, setTemplates] = useState<WorkflowTemplate[] | undefined>(undefined);
   const [trouble, setTrouble] = useState<Trouble | undefined>(undefined);
+  // Somebody may choose templates while they are loaded.
+  const isAskedNow = useRef(isAsked);
+  isAskedNow.current = isAsked;
   const load = async () => {
     setTrouble(undefined);
     try {
@@ -34,7 +37,7 @@ export function TemplateForm(
           params: { namespace },
           query,
         }));
-      if (!isAsked && (items ?? []).length === 0) {
+      if (!isAskedNow.current && (items ?? []).length === 0) {
         return setQuery({ from: "manifest" }, { isReplacing: true });
       }
       setTemplates(items ?? []);
