@@ -3,16 +3,12 @@
  */
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
+import { collectGarbage } from "./collect_garbage.ts";
 
 process.on("SIGUSR2", async () => {
   // Later collections find what the first one released.
   for (let round = 0; round < 3; round++) {
-    collect();
+    collectGarbage();
     await wait(50);
   }
   process.stderr.write(`heap after collection: ${process.memoryUsage().heapUsed}\n`);
