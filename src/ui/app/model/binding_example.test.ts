@@ -31,6 +31,9 @@ test("what could end a text or a line is left out", () => {
     type: "a\nb",
     "x: y": 1,
     "a'b": 2,
+    null: 3,
+    True: 4,
+    in: 5,
     event: "push",
   });
   expect(spec.event.selector).toBe('payload.event == "push"');
