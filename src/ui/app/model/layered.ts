@@ -63,12 +63,9 @@ export function layered(request: LayoutRequest): LayoutAnswer {
 
 /** Tells whether one layer is a block that is broken into columns. */
 export function hasBlock(request: LayoutRequest): boolean {
-  const room = roomOf(request);
   const layers = layersOf([...spotsOf(request).spots.values()]);
-  const { each, all } = lengthsOf(layers);
-  return layers.some((layer, index) =>
-    areAlike(layer) && layer.length > blockColumn(layer, all - (each[index] ?? 0), room)
-  );
+  const most = blockColumns(layers, roomOf(request));
+  return layers.some((layer, index) => layer.length > (most[index] ?? Infinity));
 }
 
 function roomOf({ direction, room: { width, height } }: LayoutRequest): Room {
@@ -182,10 +179,9 @@ interface Column {
 /** Breaks layers that are far wider than the rest, and those that are one block, such as two thousand items of a loop. */
 function columnsOf(layers: Spot[][], nodes: number, room: Room): Column[] {
   const common = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
-  const { each, all } = lengthsOf(layers);
+  const blocks = blockColumns(layers, room);
   return layers.flatMap((layer, index) => {
-    const rest = all - (each[index] ?? 0);
-    const most = areAlike(layer) ? blockColumn(layer, rest, room) : common;
+    const most = blocks[index] ?? common;
     return Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
       spots: layer.slice(at * most, (at + 1) * most),
       isMore: at > 0,
@@ -227,12 +223,16 @@ function blockColumn(layer: readonly Spot[], rest: number, room: Room): number {
   return Math.max(best, Math.floor(room.across / READABLE / across));
 }
 
-/** What each layer takes along if none is broken, with the gap behind it, and all of them together. */
-function lengthsOf(layers: readonly Spot[][]): { each: number[]; all: number } {
-  const each = layers.map((layer) =>
+/** Nodes in a column of each layer that is a block. */
+function blockColumns(layers: readonly Spot[][], room: Room): (number | undefined)[] {
+  // If none is broken into columns.
+  const lengths = layers.map((layer) =>
     LAYER_GAP + layer.reduce((most, { along }) => Math.max(most, along), 0)
   );
-  return { each, all: each.reduce((sum, length) => sum + length, 0) };
+  const all = lengths.reduce((sum, length) => sum + length, 0);
+  return layers.map((layer, index) =>
+    areAlike(layer) ? blockColumn(layer, all - (lengths[index] ?? 0), room) : undefined
+  );
 }
 
 /** Gives each spot its centre: along by its column, across as near to its neighbours as the order allows. */
