@@ -682,6 +682,12 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
+    place: "A list or an object as the value of a parameter",
+    reference: "Taken for the empty text",
+    sluice: "400; the message shows how to write it as a text",
+    shown: "src/spec/schema/decode.test.ts: an object for a parameter's value",
+  },
+  {
     place: "Unknown members of a body that changes a workflow, and selectors with only empty terms",
     reference: "Ignored: a misspelt selector resumes or stops everything",
     sluice: "400; the message suggests the name that was probably meant",

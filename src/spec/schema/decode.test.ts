@@ -67,10 +67,10 @@ describe("decode() reports the first value of a wrong type as Go does", () => {
     ],
     [
       "an object for a parameter's value",
-      { arguments: { parameters: [{ name: "p", value: {} }] } },
+      { arguments: { parameters: [{ name: "p", value: { a: [1] } }] } },
       `json: cannot unmarshal object ${
         into("Parameter.spec.arguments.parameters.value", "string")
-      }`,
+      }; write it as a text, in quotes: '{"a":[1]}'`,
     ],
     [
       "a value inside a step, under the template's name",

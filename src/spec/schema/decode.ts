@@ -13,6 +13,7 @@ import { withWrittenNumbers } from "../exact_items.ts";
 import { WrittenNumber } from "../written_number.ts";
 import { readBytes, readTime } from "./encoded_text.ts";
 import { emptyOf, inOrder, isComplete } from "./missing.ts";
+import { quotedHint } from "./quoted_hint.ts";
 import { unknownMember } from "./unknown_member.ts";
 import { decimalText, typeName, unfitInt, WHOLE } from "./whole_numbers.ts";
 import type { ListSchema, MapSchema, ScalarSchema, Schema, StructSchema } from "./schema.ts";
@@ -285,7 +286,8 @@ class Decoder {
         if (typeof value === "boolean") return String(value);
         // JSON text may hold a number that is too large, YAML also `.inf` and `.nan`.
         if (Number.isFinite(value)) return decimalText(value as number);
-        throw this.#mismatch(value, schema.goType);
+        // The reference takes a list or an object for the empty text.
+        throw this.#mismatch(value, schema.goType + quotedHint(value));
       case "intOrString": {
         this.hasWhole = true;
         const found = typeof value === "string" ? undefined : unfitInt(value, "int32");
