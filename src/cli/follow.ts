@@ -14,32 +14,33 @@ const FINISHED: ReadonlySet<string> = new Set<WorkflowPhase>(["Succeeded", "Fail
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 5000;
 
-/** Follows one workflow until it is finished; calls `show` with every state. */
+/** Follows one workflow until it is finished; calls `show` with every state. @returns nothing if it was deleted */
 async function follow(
   context: Context,
   namespace: string,
   name: string,
   show: (workflow: Workflow) => void,
-): Promise<Workflow> {
+): Promise<Workflow | undefined> {
   const query = {
     "listOptions.fieldSelector": `metadata.name=${name}`,
     "listOptions.resourceVersion": "0",
   };
   const { client } = context;
-  const gone = () => new Error(`workflow ${name} was deleted`);
   let isKnown = false;
   async function* open() {
     // A watch of what was deleted meanwhile would wait until somebody creates it again.
-    if (isKnown && !await exists(client, namespace, name)) throw gone();
+    if (isKnown && !await exists(client, namespace, name)) yield undefined;
     yield* client.stream("WorkflowService_WatchWorkflows", { params: { namespace }, query });
   }
-  for await (const { type, object: workflow } of reopened(open, true)) {
-    if (type === "DELETED") break;
+  for await (const event of reopened(open, true)) {
+    if (event === undefined || event.type === "DELETED") break;
+    const workflow = event.object;
     isKnown = true;
     show(workflow);
     if (FINISHED.has(workflow.status?.phase ?? "") && workflow.status?.finishedAt) return workflow;
   }
-  throw gone();
+  say(`Error: workflow ${name} was deleted`);
+  return undefined;
 }
 
 async function exists(
@@ -90,9 +91,9 @@ export async function waitFor(
   name: string,
   quiet: boolean,
 ): Promise<number> {
-  const { metadata, status } = await follow(context, namespace, name, () => {});
-  if (!quiet) print(`${metadata.name} ${status?.phase} at ${status?.finishedAt}`);
-  return status?.phase === "Succeeded" ? 0 : 1;
+  const done = await follow(context, namespace, name, () => {});
+  if (done && !quiet) print(`${name} ${done.status?.phase} at ${done.status?.finishedAt}`);
+  return done?.status?.phase === "Succeeded" ? 0 : 1;
 }
 
 /** Which nodes `watch` shows. */
@@ -127,8 +128,8 @@ export async function watchLive(
       print(`${node.name}  ${state}`);
     }
   });
-  if (!live) print(text(done));
-  return done.status?.phase === "Succeeded" ? 0 : 1;
+  if (done && !live) print(text(done));
+  return done?.status?.phase === "Succeeded" ? 0 : 1;
 }
 
 export interface FollowOptions {

@@ -57,6 +57,23 @@ test("--version is answered without a server", async () => {
   }
 });
 
+test.each<[given: string[], usage: string]>([
+  [["help"], "sluice [options] [command]"],
+  [["help", "ls"], "sluice list|ls [options]"],
+  [["help", "event", "send"], "sluice event send [options]"],
+  [["event", "help", "send"], "sluice event send [options]"],
+  // What follows is a name, not a command.
+  [["help", "get", "help"], "sluice get [options]"],
+])("%j shows the help of its command", async (given, usage) => {
+  const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  try {
+    expect(await run(given)).toBe(0);
+    expect(String(write.mock.calls[0]?.[0])).toContain(`Usage: ${usage}`);
+  } finally {
+    write.mockRestore();
+  }
+});
+
 test("help does not show the token of the environment, which commands use", async () => {
   vi.stubEnv("SLUICE_TOKEN", "shh");
   try {
@@ -103,6 +120,11 @@ test.each<[given: string[], said: string]>([
   [["stop", "one", "--node-field-selector", ""], "--node-field-selector is empty"],
   [["resume", "one", "--node-field-selector="], "--node-field-selector is empty"],
   [["event", "send", "push", "--data", "@file"], "(--file names a file)"],
+  [["help", "submt"], "unknown command 'submt'\n(Did you mean submit?)"],
+  [["submt", "--help"], "unknown command 'submt'\n(Did you mean submit?)"],
+  [["-n", "help", "submt", "-h"], "unknown command 'submt'"],
+  [["help", "event", "sent"], "unknown command 'sent'\n(Did you mean send?)"],
+  [["event", "help", "sent"], "unknown command 'sent'"],
 ])("%j is wrong use, and asks no server", async (given, said) => {
   const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   try {

@@ -112,19 +112,17 @@ export async function buildProgram(
   return program;
 }
 
-/** The command of a command line, if it has one. */
-function commandOf(argv: readonly string[]): string | undefined {
-  return emptyProgram().parseOptions([...argv]).operands[0];
-}
-
 /** Runs one command line; without any word, the server with its embedded store. @returns the exit status */
 export async function run(argv: string[]): Promise<number> {
   let status = 0;
   const words = argv.length === 0 ? ["server"] : argv;
   try {
-    const program = await buildProgram((value) => (status = value), commandOf(words));
-    const isPlain = !words.some((word) => /=(true|false)$/.test(word));
-    const given = isPlain ? words : (await import("./seldom_needed.ts")).plainFlags(program, words);
+    const { operands } = emptyProgram().parseOptions([...words]);
+    const program = await buildProgram((value) => (status = value), operands[0]);
+    const isPlain = !words.some((word) => /=(true|false)$|^(-h|(--)?help)$/.test(word));
+    const given = isPlain
+      ? words
+      : (await import("./seldom_needed.ts")).plainWords(program, words, operands);
     await program.parseAsync(given, { from: "user" });
     return status;
   } catch (error) {

@@ -25,6 +25,41 @@ export function groupCommands(program: Command): void {
   }
 }
 
+/** A command line as the parser takes it. @param operands its words before the first option of a command */
+export function plainWords(
+  program: Command,
+  words: readonly string[],
+  operands: readonly string[],
+): string[] {
+  return aboutTopic(program, plainFlags(program, words), operands);
+}
+
+const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
+
+/**
+ * Words that ask for the help of a command. The parser shows the help of what it knows if a word after that is no command, as in
+ * `help submt` and `event nope --help`: without the question it refuses that word, and names the nearest ones.
+ */
+function aboutTopic(
+  program: Command,
+  words: string[],
+  operands: readonly string[],
+): string[] {
+  if (!words.some((word) => HELP.has(word))) return words;
+  const path: string[] = [];
+  let at = program;
+  for (const word of operands) {
+    if (word === "help") continue;
+    if (at.commands.length === 0) break;
+    path.push(word);
+    const next = at.commands.find((one) => one.name() === word || one.aliases().includes(word));
+    if (next === undefined) return path;
+    at = next;
+  }
+  // The parser's own `help` takes one word.
+  return operands[0] === "help" && path.length > 1 ? [...path, "--help"] : words;
+}
+
 /** Writes `--x=true` and `--x=false` of options without a value as `--x` and `--no-x`. */
 export function plainFlags(program: Command, argv: readonly string[]): string[] {
   const all = [program, ...program.commands.flatMap((one) => [one, ...one.commands])]

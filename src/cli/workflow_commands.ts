@@ -228,7 +228,7 @@ function addGet(program: Command): void {
 
 function addWait(program: Command, exit: (status: number) => void): void {
   program.command("wait <names...>")
-    .description("wait until workflows are finished; exit status 1 if one failed")
+    .description("wait until workflows are finished; exit status 1 if one failed or is deleted")
     .option("--ignore-not-found", "succeed even if a workflow does not exist")
     .addHelpText(...example("sluice wait my-wf other-wf"))
     .action(

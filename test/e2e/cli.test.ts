@@ -146,6 +146,25 @@ describe("workflows", () => {
     await sluice("delete", "waiting");
   });
 
+  test("wait says that one was deleted, waits for the others, and fails", async () => {
+    for (const name of ["kept", "dropped"]) {
+      const waiting = WORKFLOW.replace("name: hello", `name: ${name}`)
+        .replace(/container: .*/, "suspend: {}");
+      await writeFile(join(folder, `${name}.yaml`), waiting);
+      await sluice("submit", `${name}.yaml`);
+    }
+    const ended = sluice("wait", "kept", "dropped");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await sluice("delete", "dropped");
+    await sluice("resume", "kept");
+    expect(await ended).toMatchObject({
+      status: 1,
+      out: expect.stringMatching(/^kept Succeeded at /),
+      err: "Error: workflow dropped was deleted\n",
+    });
+    await sluice("delete", "kept");
+  });
+
   test("list filters, and delete takes the same filters", async () => {
     const { out } = await sluice("list", "-l", "app=shop", "--completed", "--since", "1h");
     expect(out).toMatch(/^NAME +STATUS +AGE +DURATION +PRIORITY +MESSAGE\nhello +Succeeded /);
