@@ -1,5 +1,6 @@
 /** Lays out graphs beside the page, which stays responsive however large they are. */
-import { hasBlock, layered } from "./model/layered.ts";
+import { withBlocks } from "./model/blocks.ts";
+import { layered } from "./model/layered.ts";
 import type { LayoutRequest } from "./model/layout.ts";
 import { tidy } from "./model/tidy.ts";
 
@@ -7,6 +8,5 @@ import { tidy } from "./model/tidy.ts";
 const MANY = 100;
 
 addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {
-  const isQuick = data.nodes.length > MANY || hasBlock(data);
-  postMessage(isQuick ? layered(data) : tidy(data));
+  postMessage(withBlocks(data, (rest) => rest.nodes.length > MANY ? layered(rest) : tidy(rest)));
 });

@@ -431,8 +431,9 @@ export const TEXTS = {
         : at < 0
         ? `${count.toLocaleString("en")} found`
         : `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`,
-    siblings: (count: number, prefix: string) =>
-      prefix === "" ? many(count, "step", "steps") : `${prefix}… (${count.toLocaleString("en")})`,
+    siblings: (count: number, names: string) =>
+      names === "" ? many(count, "step", "steps") : `${names} (${count.toLocaleString("en")})`,
+    overview: "All of the graph; arrow keys move what is shown",
     noLayout:
       "The script that lays out graphs could not be loaded. The other views show the steps too.",
   },

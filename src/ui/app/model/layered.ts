@@ -2,13 +2,13 @@
  * Lays out large graphs: in layers by the longest way from the beginning, each layer in the order that its neighbours suggest.
  * Takes time in proportion to nodes and edges, where a tidier layout takes minutes.
  */
-import { type LayoutAnswer, type LayoutRequest, type Point, READABLE } from "./layout.ts";
+import { type LayoutAnswer, type LayoutRequest, type Point } from "./layout.ts";
 
 /** Between neighbours of a layer, and between layers, px. */
-const GAP = 18;
-const LAYER_GAP = 60;
+export const GAP = 18;
+export const LAYER_GAP = 60;
 /** Between the columns of a layer that is too wide for one. */
-const COLUMN_GAP = 20;
+export const COLUMN_GAP = 20;
 const MARGIN = 12;
 /** An edge leaves and meets a node at a right angle, and turns after so much, px. */
 const TURN = 18;
@@ -17,9 +17,8 @@ const ORDER_SWEEPS = 4;
 const PLACE_SWEEPS = 6;
 /** Points where long edges bend: so many for each node at most; beyond that, long edges are straight. */
 const MOST_BENDS = 4;
-/** Layers with up to so many nodes are never broken into columns; if all of them have the same neighbours, with up to so many. */
+/** Layers with up to so many nodes are never broken into columns. */
 const SMALL_COLUMN = 40;
-const SMALL_ALIKE = 4;
 /** How much longer a node is in the direction of the layers than across, with gaps: makes broken layers about square. */
 const SHAPE = 3.4;
 
@@ -45,7 +44,7 @@ export function layered(request: LayoutRequest): LayoutAnswer {
   const { spots, ways } = spotsOf(request);
   const all = [...spots.values()];
   addBends(all, ways, MOST_BENDS * nodes.length);
-  const columns = columnsOf(inOrder(layersOf(all)), nodes.length, roomOf(request));
+  const columns = columnsOf(inOrder(layersOf(all)), nodes.length);
   place(columns);
   const [width, height] = normalise(all, columns);
   const point = ({ x, y }: Point): [number, number] => isAcross ? [y, x] : [x, y];
@@ -58,18 +57,17 @@ export function layered(request: LayoutRequest): LayoutAnswer {
       return [node.id, { x, y }];
     })),
     lines: ways.map((way) => sideToSide(way).map(point)),
+    frames: [],
   };
 }
 
-/** Tells whether one layer is a block that is broken into columns. */
-export function hasBlock(request: LayoutRequest): boolean {
+/** What all layers take from the first to the last, if each is as long as its longest node, px. */
+export function lengthOf(request: LayoutRequest): number {
   const layers = layersOf([...spotsOf(request).spots.values()]);
-  const most = blockColumns(layers, roomOf(request));
-  return layers.some((layer, index) => layer.length > (most[index] ?? Infinity));
-}
-
-function roomOf({ direction, room: { width, height } }: LayoutRequest): Room {
-  return direction === "TB" ? { along: height, across: width } : { along: width, across: height };
+  return layers.reduce(
+    (sum, layer) => sum + LAYER_GAP + layer.reduce((most, { along }) => Math.max(most, along), 0),
+    0,
+  );
 }
 
 /** The nodes by id, in their layers, and the two ends of each edge. */
@@ -167,71 +165,20 @@ function inOrder(layers: Spot[][]): Spot[][] {
   return layers;
 }
 
-/** The canvas. */
-type Room = Pick<Spot, "along" | "across">;
-
 interface Column {
   spots: Spot[];
   /** It goes on with the layer of the column before. */
   isMore: boolean;
 }
 
-/** Breaks layers that are far wider than the rest, and those that are one block, such as two thousand items of a loop. */
-function columnsOf(layers: Spot[][], nodes: number, room: Room): Column[] {
-  const common = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
-  const blocks = blockColumns(layers, room);
-  return layers.flatMap((layer, index) => {
-    const most = blocks[index] ?? common;
-    return Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
+/** Breaks layers that are far wider than the rest. */
+function columnsOf(layers: Spot[][], nodes: number): Column[] {
+  const most = Math.max(SMALL_COLUMN, Math.ceil(Math.sqrt(SHAPE * nodes)));
+  return layers.flatMap((layer) =>
+    Array.from({ length: Math.max(1, Math.ceil(layer.length / most)) }, (_, at) => ({
       spots: layer.slice(at * most, (at + 1) * most),
       isMore: at > 0,
-    }));
-  });
-}
-
-/** Tells whether most of a layer follow upon the same, and are followed by the same: nobody has to see which edge is whose. */
-function areAlike(layer: readonly Spot[]): boolean {
-  const one = layer[layer.length >> 1];
-  const isSame = (a: readonly Spot[] = [], b: readonly Spot[] = []) =>
-    a.length === b.length && a.every((spot, at) => b[at] === spot);
-  const alike = layer.filter(({ before, after }) =>
-    isSame(before, one?.before) && isSame(after, one?.after)
-  );
-  return alike.length > layer.length / 2;
-}
-
-/**
- * Nodes in a column of a block: so many that the graph is shown largest, or as many as have room in one column.
- * @param rest what the other layers take along
- */
-function blockColumn(layer: readonly Spot[], rest: number, room: Room): number {
-  const size = layer.reduce(
-    (sum, { along, across }) => ({ along: sum.along + along, across: sum.across + across }),
-    { along: 0, across: 0 },
-  );
-  const along = size.along / layer.length + COLUMN_GAP;
-  const across = size.across / layer.length + GAP;
-  const scaleOf = (most: number) =>
-    Math.min(
-      room.along / (rest + Math.ceil(layer.length / most) * along),
-      room.across / (most * across),
-    );
-  let best = SMALL_ALIKE;
-  for (let most = best + 1; most < layer.length; most++) {
-    if (scaleOf(most) > scaleOf(best)) best = most;
-  }
-  return Math.max(best, Math.floor(room.across / READABLE / across));
-}
-
-/** Nodes in a column of each layer that is a block. */
-function blockColumns(layers: readonly Spot[][], room: Room): (number | undefined)[] {
-  // If none is broken into columns.
-  const lengths = layers.map((layer) =>
-    LAYER_GAP + layer.reduce((most, { along }) => Math.max(most, along), 0)
-  );
-  const all = lengths.reduce((sum, length) => sum + length, 0);
-  return layers.map((layer, index) =>
-    areAlike(layer) ? blockColumn(layer, all - (lengths[index] ?? 0), room) : undefined
+    }))
   );
 }
 

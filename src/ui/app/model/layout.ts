@@ -17,8 +17,10 @@ export interface LayoutAnswer {
   height: number;
   /** Centres. */
   places: Record<string, { x: number; y: number }>;
-  /** Points of each edge, in the order of the request. */
+  /** Points of each edge, in the order of the request; none for one that another stands for. */
   lines: [x: number, y: number][][];
+  /** Around blocks of steps, whose edges begin and end there. */
+  frames: (Point & Size)[];
 }
 
 export interface Size {

@@ -26,7 +26,7 @@ describe("siblings", () => {
     expect(nodes.map(({ id }) => id)).toEqual(["a", "group:m0", "z"]);
     expect(edges).toEqual([["a", "group:m0"], ["group:m0", "z"]]);
     const [, group] = nodes;
-    expect(group).toMatchObject({ kind: "group", title: "check-", look: "Failed" });
+    expect(group).toMatchObject({ kind: "group", title: "check-…", look: "Failed" });
     expect(group?.counts).toEqual([["Failed", 1], ["Succeeded", 59]]);
     expect(group?.members).toHaveLength(60);
   });
@@ -47,14 +47,13 @@ describe("siblings", () => {
   test("stay apart where they are few, lead to different steps or are parts of different ones", () => {
     const few = fan(20);
     expect(withGroups(few, none)).toEqual(few);
-    const nodes = Array.from({ length: 60 }, (_, at) => [node(`n${at}`), node(`o${at}`)]).flat();
-    const chains: Graph = {
-      nodes,
-      edges: Array.from({ length: 60 }, (_, at) => [`n${at}`, `o${at}`]),
-    };
-    expect(withGroups(chains, none)).toEqual(chains);
+    const one = fan(60);
+    const others = Array.from({ length: 60 }, (_, at) => node(`o${at}`));
+    const ways = others.flatMap(({ id }, at): Graph["edges"] => [[`m${at}`, id], ["z", id]]);
+    const apart: Graph = { nodes: [...one.nodes, ...others], edges: [...one.edges, ...ways] };
+    expect(withGroups(apart, none)).toEqual(apart);
     const parts: Graph = {
-      nodes: Array.from({ length: 60 }, (_, at) => node(`n${at}`, { within: `part-${at % 3}` })),
+      nodes: Array.from({ length: 60 }, (_, at) => node(`n${at}`, { within: `part(${at % 3}:x)` })),
       edges: [],
     };
     expect(withGroups(parts, none)).toEqual(parts);
@@ -81,5 +80,92 @@ describe("siblings", () => {
     const { nodes } = fan(60);
     const mixed = nodes.map((one, at) => ({ ...one, title: `${at % 2 === 0 ? "x" : "y"}${at}` }));
     expect(withGroups({ ...fan(60), nodes: mixed }, none).nodes[1]?.title).toBe("");
+  });
+});
+
+/** `s`, then so many times `a`, `b`, `c`, then `e`. @param change of the steps of one of them */
+function chains(
+  count: number,
+  change: (at: number) => Partial<GraphNode>[] = () => [{}, {}, {}],
+): Graph {
+  const rows = Array.from(
+    { length: count },
+    (_, at) =>
+      change(at).map((more, step) =>
+        node(`${"abc"[step]}${at}`, { title: `${"abc"[step]}-${at}`, ...more })
+      ),
+  );
+  return {
+    nodes: [node("s"), ...rows.flat(), node("e")],
+    edges: rows.flatMap((row): Graph["edges"] => [
+      ["s", row[0]?.id ?? ""],
+      ...row.slice(1).map(({ id }, at): [string, string] => [row[at]?.id ?? "", id]),
+      ...row.slice(2).map(({ id }): [string, string] => [id, "e"]),
+    ]),
+  };
+}
+
+describe("chains side by side", () => {
+  const ids = (graph: Graph) => withGroups(graph, none).nodes.map(({ id }) => id);
+
+  test("are one chain", () => {
+    const { nodes, edges } = withGroups(chains(60), none);
+    expect(nodes.map(({ id }) => id)).toEqual(["s", "group:a0", "group:b0", "group:c0", "e"]);
+    expect(edges).toEqual([
+      ["s", "group:a0"],
+      ["group:a0", "group:b0"],
+      ["group:b0", "group:c0"],
+      ["group:c0", "e"],
+    ]);
+    const few = chains(20);
+    expect(withGroups(few, none)).toEqual(few);
+  });
+
+  test("also without a beginning and an end, and as parts that have numbers", () => {
+    const bare = ({ nodes, edges }: Graph): Graph => ({
+      nodes: nodes.slice(1, -1),
+      edges: edges.filter(([from, to]) => from !== "s" && to !== "e"),
+    });
+    expect(ids(bare(chains(60)))).toEqual(["group:a0", "group:b0", "group:c0"]);
+    const parts = (name: (at: number) => string) =>
+      ids(chains(60, (at) => [{}, {}, {}].map(() => ({ within: name(at) }))));
+    expect(parts((at) => `part-${at}`)).toHaveLength(5);
+    const alike = chains(
+      60,
+      (at) => [{}, {}, {}].map(() => ({ within: `part-${at}`, title: "a" })),
+    );
+    expect(withGroups(alike, none).nodes[1]).toMatchObject({ title: "a", within: "" });
+    expect(parts((at) => `each(${at}:x)`)).toHaveLength(182);
+  });
+
+  test("that have come to different steps are one chain too", () => {
+    const steps: Partial<GraphNode>[][] = [
+      [{ look: "Running" }],
+      [{}, { look: "Running" }],
+      [{}, {}, {}],
+    ];
+    const { nodes } = withGroups(chains(90, (at) => steps[at % 3] ?? []), none);
+    expect(nodes.map(({ members = [] }) => members.length)).toEqual([0, 90, 60, 30, 0]);
+    expect(nodes[1]?.counts).toEqual([["Running", 30], ["Succeeded", 60]]);
+  });
+
+  test("that ended early stand beside the others", () => {
+    const one = chains(60, (at) => at === 7 ? [{}, { look: "Failed" }] : [{}, {}, {}]);
+    expect(ids(one).filter((id) => !id.startsWith("group:"))).toEqual(["s", "a7", "b7", "e"]);
+  });
+
+  test("can be opened step by step, and one of them can be looked at", () => {
+    const { nodes, edges } = withGroups(chains(60), (id) => id.startsWith("a"));
+    expect(nodes).toHaveLength(64);
+    expect(edges.filter(([, to]) => to === "group:b0")).toHaveLength(60);
+    expect(withGroups(chains(60), (id) => id === "b7").edges).toContainEqual(["group:a0", "b7"]);
+  });
+
+  test("of any length take time in proportion to it", () => {
+    const long = Array.from({ length: 20_000 }, (_, at) => node(`n${at}`));
+    const edges = long.slice(1).map(({ id }, at): [string, string] => [`n${at}`, id]);
+    const begun = performance.now();
+    expect(withGroups({ nodes: long, edges }, none).nodes).toHaveLength(20_000);
+    expect(performance.now() - begun).toBeLessThan(2_000);
   });
 });

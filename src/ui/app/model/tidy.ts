@@ -49,6 +49,7 @@ export function tidy({ id, nodes, edges, direction }: LayoutRequest): LayoutAnsw
       const way = [start, ...isShort ? [] : bends.map(turned), end];
       return sideToSide(way).map(({ x, y }) => direction === "TB" ? [y, x] : [x, y]);
     }),
+    frames: [],
   };
 }
 

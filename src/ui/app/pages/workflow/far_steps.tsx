@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Graph, GraphNode } from "../../model/graph.ts";
 import { fitScale, type LayoutAnswer, OVERVIEW, type Point } from "../../model/layout.ts";
 import type { Look } from "../../model/phases.ts";
+import { TEXTS } from "../../texts.ts";
 
 /** Of a step, px. */
 export const STEP = { width: 176, height: 46 } as const;
@@ -72,13 +73,25 @@ interface OverviewProps {
   frame: { current: HTMLDivElement | null };
   /** Leads the canvas to a point. */
   go: (point: Point) => void;
+  /** Moves the canvas by shares of its size. */
+  moveBy: (right: number, down: number) => void;
 }
 
-/**
- * All of the graph in a corner of the canvas, while the canvas shows a part of it. Only for the pointer: keys and the search lead to
- * every step without it.
- */
-export function Overview({ graph, layout, frame, go }: OverviewProps): JSX.Element {
+/** How far an arrow key moves the canvas, as a share of its size. */
+const KEY_SHARE = 1 / 3;
+/** More than any graph has: to its first or last part. */
+const TO_END = Infinity;
+const WAYS: Readonly<Record<string, [right: number, down: number]>> = {
+  ArrowLeft: [-KEY_SHARE, 0],
+  ArrowRight: [KEY_SHARE, 0],
+  ArrowUp: [0, -KEY_SHARE],
+  ArrowDown: [0, KEY_SHARE],
+  Home: [-TO_END, -TO_END],
+  End: [TO_END, TO_END],
+};
+
+/** All of the graph in a corner of the canvas, while the canvas shows a part of it. */
+export function Overview({ graph, layout, frame, go, moveBy }: OverviewProps): JSX.Element {
   const scale = fitScale(layout, OVERVIEW);
   const boxes = useMemo(
     () => (
@@ -97,10 +110,25 @@ export function Overview({ graph, layout, frame, go }: OverviewProps): JSX.Eleme
     const { left, top } = (event.currentTarget as Element).getBoundingClientRect();
     go({ x: (event.clientX - left) / scale, y: (event.clientY - top) / scale });
   };
+  const turn = (event: KeyboardEvent) => {
+    const way = WAYS[event.key];
+    if (way === undefined || event.shiftKey) return;
+    event.preventDefault();
+    moveBy(...way);
+  };
   return (
-    <div class="overview" aria-hidden="true" onPointerDown={press} onPointerMove={press}>
+    <div
+      class="overview"
+      role="group"
+      aria-label={TEXTS.graph.overview}
+      tabIndex={0}
+      onPointerDown={press}
+      onPointerMove={press}
+      onKeyDown={turn}
+    >
       <svg
         class="far"
+        aria-hidden="true"
         width={layout.width * scale}
         height={layout.height * scale}
         viewBox={`0 0 ${layout.width} ${layout.height}`}

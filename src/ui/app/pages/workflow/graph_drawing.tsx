@@ -51,7 +51,7 @@ interface DrawingProps extends Pick<ViewProps, "tree" | "selected" | "select" | 
 export function Drawing(
   { graph, layout, area, tree, selected, select, unfold, choice }: DrawingProps,
 ): JSX.Element {
-  const edges = useMemo(() => <Edges lines={layout.lines} />, [layout]);
+  const edges = useMemo(() => <Edges {...layout} />, [layout]);
   const held = new Set(selected === undefined ? [] : [selected, ...pathTo(tree, selected) ?? []]);
   const isHeld = ({ id, counts, members = [] }: GraphNode) =>
     id === selected || (counts.length > 0 && held.has(id)) || members.some((one) => held.has(one));
@@ -100,9 +100,16 @@ function placedIn({ nodes }: Graph, { places }: LayoutAnswer, area: Area): Place
   });
 }
 
-function Edges({ lines }: Pick<LayoutAnswer, "lines">): JSX.Element {
+function Edges({ lines, frames }: Pick<LayoutAnswer, "lines" | "frames">): JSX.Element {
   return (
     <>
+      {frames.map(({ x, y, width, height }) => (
+        <rect
+          key={`${x} ${y}`}
+          class="edge"
+          {...{ x: x - width / 2, y: y - height / 2, width, height, rx: 10 }}
+        />
+      ))}
       {inChunks(lines, EDGES_OF_PATH).map((some, index) => (
         <path key={index} class="edge" d={some.map(pathOf).join("")} />
       ))}

@@ -77,8 +77,8 @@ export function GraphView({ workflow, tree, selected, select, choice }: ViewProp
       >
         {layout === undefined ? <LoadState trouble={trouble} isLoaded={false} again={again} /> : (
           <>
+            <Overview {...{ graph, layout, frame }} go={view.moveTo} moveBy={view.moveBy} />
             <Content content={content} layout={layout}>{drawn}</Content>
-            <Overview graph={graph} layout={layout} frame={frame} go={view.moveTo} />
           </>
         )}
       </div>

@@ -50,6 +50,8 @@ export interface PanZoom {
   reveal: (point: Point) => void;
   /** Brings a point to the middle and leaves the scale as it is. */
   moveTo: (point: Point) => void;
+  /** Moves by shares of the canvas, not beyond the content. */
+  moveBy: (right: number, down: number) => void;
   /** What is worth drawing; undefined before the content is there. */
   area: Area | undefined;
 }
@@ -124,6 +126,15 @@ function movesOf(
   return {
     show,
     moveTo: (at: Point) => lookAt(at, view.current.scale),
+    moveBy(right: number, down: number) {
+      if (box.current === null) return;
+      const { x, y, scale } = view.current;
+      const { width, height } = roomOf(box.current);
+      lookAt({
+        x: ((0.5 + right) * width - x) / scale,
+        y: ((0.5 + down) * height - y) / scale,
+      }, scale);
+    },
     reveal(at: Point) {
       if (box.current === null) return;
       const { left, top, right, bottom } = seenIn(box.current, view.current, 0);
