@@ -117,14 +117,23 @@ function useEndInView(lines: readonly LogLine[], isFollowed: boolean) {
   const box = useRef<HTMLPreElement>(null);
   // Noted when somebody scrolls: afterwards new lines may have moved the end away by any length.
   const isAtEnd = useRef(true);
+  /** How far it was scrolled when that was last seen. */
+  const seen = useRef(0);
   useLayoutEffect(() => {
-    if (isFollowed && isAtEnd.current && box.current) {
-      box.current.scrollTop = box.current.scrollHeight;
+    const lines = box.current;
+    if (!isFollowed || lines === null) return;
+    const { scrollHeight, scrollTop, clientHeight } = lines;
+    // The browser tells of a scroll with the next picture; lines that come before that must not undo it.
+    if (scrollTop < Math.min(seen.current, scrollHeight - clientHeight) - 1) {
+      isAtEnd.current = false;
     }
+    if (isAtEnd.current) lines.scrollTop = scrollHeight;
+    seen.current = lines.scrollTop;
   }, [lines]);
   const onScroll = () => {
     if (box.current === null) return;
     const { scrollHeight, scrollTop, clientHeight } = box.current;
+    seen.current = scrollTop;
     isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END;
   };
   return { box, onScroll };
