@@ -10,6 +10,7 @@ import { problemResponse } from "../http/problems.ts";
 
 export interface LoginOptions {
   gatekeeper: Gatekeeper;
+  takesTokens: boolean;
 }
 
 type LoginContext = Context<{ Bindings: RequestEnv }>;
@@ -23,10 +24,13 @@ const BODY_TIMEOUT_MS = 10_000;
 /** Adds login and logout. */
 export function mountLogin(
   app: Hono<{ Bindings: RequestEnv }>,
-  { gatekeeper }: LoginOptions,
+  { gatekeeper, takesTokens }: LoginOptions,
 ): void {
   app.post("/login", async (c) => {
     try {
+      if (!takesTokens) {
+        throw invalid("this server asks nobody to log in, and takes no tokens (see --auth-mode)");
+      }
       const credential = await readToken(c.req.raw);
       await gatekeeper([credential]);
       return answer(`authorization=${encodeURIComponent(credential)}${attributes(c)}`);

@@ -10,7 +10,7 @@ import { PAGES } from "./app/paths.ts";
 import { type AssetSource, serveAsset } from "./assets.ts";
 import { mountLogin } from "./login.ts";
 import { mountSso, type SsoPagesOptions } from "./sso.ts";
-import { rootFrom, shell, unbuiltPage } from "./shell.ts";
+import { rootFrom, shell, type ShellFacts, unbuiltPage } from "./shell.ts";
 
 /** Where scripts and styles are. */
 const ASSETS = "/ui/assets/";
@@ -25,6 +25,8 @@ export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'se
 
 export interface PagesOptions extends SsoPagesOptions {
   assets: AssetSource;
+  /** A token can prove who somebody is: otherwise nobody can log in, and nobody has to. */
+  takesTokens: boolean;
 }
 
 /** Adds the pages. @returns what shows that there is none at an address */
@@ -32,7 +34,12 @@ export function mountPages(
   app: Hono<{ Bindings: RequestEnv }>,
   options: PagesOptions,
 ): MissingPage {
-  const { assets, sso } = options;
+  const { assets, sso, takesTokens } = options;
+  const login: ShellFacts["login"] = sso !== undefined
+    ? "provider"
+    : takesTokens
+    ? "token"
+    : "none";
   const show = async (
     c: Context<{ Bindings: RequestEnv }>,
     here: string,
@@ -44,7 +51,14 @@ export function mountPages(
     const { path } = c.env.target;
     const theme = getCookie(c, "sluice-theme");
     const query = new URLSearchParams(c.req.query());
-    const facts = { root: rootFrom(path), here, path, query, theme, hasSso: sso !== undefined };
+    const facts = {
+      root: rootFrom(path),
+      here,
+      path,
+      query,
+      theme,
+      login,
+    };
     return c.html(shell(built, facts), status, headers);
   };
   for (const { path } of PAGES) app.get(path, (c) => show(c, path, 200));

@@ -17,8 +17,8 @@ export interface ShellFacts {
   query: URLSearchParams;
   /** What the visitor chose; anything but `light` and `dark` follows the system. */
   theme: string | undefined;
-  /** People can log in through an identity provider. */
-  hasSso: boolean;
+  /** How people log in: through an identity provider or by token, by token alone, or not at all, because nobody has to. */
+  login: "provider" | "token" | "none";
 }
 
 /**
@@ -32,7 +32,7 @@ export function rootFrom(path: string): string {
 /** The document of a page. */
 export function shell(
   built: BuiltAssets,
-  { root, here, path, query, theme, hasSso }: ShellFacts,
+  { root, here, path, query, theme, login }: ShellFacts,
 ): Html {
   const page = PAGES.find(({ path }) => path === here);
   const asset = (name: string) => `${root}ui/assets/${name}`;
@@ -40,11 +40,7 @@ export function shell(
   return html`
     <!doctype html>
     <html lang="en" data-theme="${chosen}" data-root="${root}" data-layout="${asset(built.worker)}"
-      ${hasSso
-        ? html`
-          data-sso
-        `
-        : ""}>
+      data-login="${login}">
       <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -28,6 +28,8 @@ const REVIEW_MS = 4_000;
 
 export interface Access {
   gatekeeper: Gatekeeper;
+  /** A token can prove who somebody is. */
+  takesTokens: boolean;
   /** How people log in at the issuer; undefined where they can't. */
   sso: SsoLogin | undefined;
   /** The rights of an identity that was proved before. */
@@ -45,6 +47,7 @@ export async function openAccess(context: ServerContext): Promise<Access> {
   const byRules = callersByRules(server, authenticators.length > 0, rules, config.apiGroup);
   return {
     gatekeeper: createGatekeeper({ server, authenticators }),
+    takesTokens: authenticators.length > 0,
     sso: ssoLogin(config),
     callerOf: reviews === undefined ? byRules : createKubernetesCallers(reviews, byRules),
   };

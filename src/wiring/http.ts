@@ -21,7 +21,7 @@ const TASK_PATH = "/api/v1/tasks/";
 export function createHandler(
   { config, settings, log, metrics, closing, seat }: ServerContext,
   { store, clock, writesRefused }: Storage,
-  { service, access: { gatekeeper, sso }, callback }: {
+  { service, access: { gatekeeper, takesTokens, sso }, callback }: {
     service: ServiceDeps;
     access: Access;
     callback: ((request: Request) => Promise<Response>) | undefined;
@@ -52,7 +52,7 @@ export function createHandler(
     ...(config.argoUiDir !== "" && { argoUiDir: config.argoUiDir }),
     pages: (app) => {
       mountCallbackPages(app, service);
-      return mountPages(app, { assets, gatekeeper, sso, log });
+      return mountPages(app, { assets, gatekeeper, takesTokens, sso, log });
     },
   }, ROUTES);
   return (request, info) =>

@@ -187,7 +187,8 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     ...(options.argoUiDir === undefined ? {} : { argoUiDir: options.argoUiDir }),
     pages: (app) => {
       mountCallbackPages(app, service);
-      return mountPages(app, { assets: createAssetSource(log), gatekeeper, log });
+      const takesTokens = options.gatekeeper.authenticators.length > 0;
+      return mountPages(app, { assets: createAssetSource(log), gatekeeper, takesTokens, log });
     },
     ...(options.rateLimit === undefined
       ? {}

@@ -79,7 +79,7 @@ export const PICTURES: Readonly<Record<PageEntry["key"], readonly Picture[]>> = 
     ready: ".code-host",
     act: async ({ page }) => await page.getByText("The manifest is valid.").waitFor(),
   }],
-  login: [{ name: "login", path: "/login", ready: "input" }],
+  login: [{ name: "login", path: "/login", ready: "h1" }],
 };
 
 export const THEMES = ["light", "dark"] as const;

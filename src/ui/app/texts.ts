@@ -154,6 +154,8 @@ export const TEXTS = {
       message === "Unauthorized"
         ? "The server does not know this token, or it has expired."
         : `The server does not accept this token: ${message}`,
+    open: "This server asks nobody to log in: whoever reaches it may see and do everything.",
+    goOn: "Go on",
     already: (who: string) => `You are logged in as ${who}. Another token replaces that login.`,
   },
   list: {

@@ -41,7 +41,9 @@ describe("the shell", () => {
   test("its addresses are relative, so that it works below the prefix of a proxy", async () => {
     const text = await (await ask("/workflows/default/a")).text();
     const addresses = [...text.matchAll(/(?:href|src|data-[a-z]+)="([^"]*)"/g)].map(([, at]) => at);
-    const outside = addresses.filter((at) => !/^(\.\.\/\.\.\/|#page$|system$)/.test(at ?? ""));
+    const outside = addresses.filter((at) =>
+      !/^(\.\.\/\.\.\/|#page$|token$|system$)/.test(at ?? "")
+    );
     expect(outside).toEqual([]);
   });
 
@@ -119,6 +121,29 @@ describe("login", () => {
     expect(await user.json()).toMatchObject({ subject: "ada" });
     const out = await ask("/logout", { method: "POST", headers: { cookie: pair } });
     expect(out.headers.get("set-cookie")).toMatch(/^authorization=; Max-Age=0; HttpOnly/);
+  });
+
+  test("is refused where nobody has to log in, and the page says so", async () => {
+    const open = await startInstance({ gatekeeper: { server: true, authenticators: [] } });
+    try {
+      const response = await open.fetch(
+        new Request("http://127.0.0.1/login", {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ token }),
+        }),
+      );
+      expect(response.status).toBe(400);
+      expect(response.headers.get("set-cookie")).toBeNull();
+      expect(await response.json()).toMatchObject({
+        message: expect.stringContaining("asks nobody to log in"),
+      });
+      const page = await open.fetch(new Request("http://127.0.0.1/login"));
+      expect(await page.text()).toMatch(/<html[^>]*data-login="none"/);
+      expect(await (await ask("/login")).text()).toContain('data-login="token"');
+    } finally {
+      await open.stop();
+    }
   });
 
   test("the cookie stays on encrypted connections where there are any", async () => {

@@ -29,7 +29,7 @@ describe.skipIf(missing !== undefined)(
     beforeAll(async () => {
       ui = await openUi([], undefined, (folder) => storeForSpeed(folder, 2_000));
       await ui.submit("live", WAITS);
-      await shown("/login", "input");
+      await shown("/login", "h1");
     });
     afterAll(() => ui?.close());
 

@@ -377,11 +377,19 @@ describe.skipIf(missing !== undefined)(
         await ui.page.clock.install();
       });
 
+      test("/login says that nobody has to log in, and leads on", async () => {
+        await ui.open("/login?from=/waiting");
+        await shows("This server asks nobody to log in");
+        expect(await ui.page.getByLabel("Token").count()).toBe(0);
+        await ui.page.getByRole("link", { name: "Go on" }).click();
+        await ui.page.waitForURL(/\/waiting$/);
+      });
+
       test.each(PAGES)(
         "$path without a connection says so, and fills itself when it is back",
         async ({ path, none }) => {
           await ui.open("/login");
-          await ui.page.getByLabel("Token").waitFor();
+          await ui.page.getByRole("heading", { name: "Log in" }).waitFor();
           ui.gate.refuse();
           await ui.page.evaluate(
             `history.pushState(null, "", ${JSON.stringify(path)});` +

@@ -1,7 +1,7 @@
 /** Login through an identity provider, where there is one, and by token. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { addressOf, HAS_SSO } from "../data/root.ts";
+import { addressOf, HAS_SSO, IS_OPEN } from "../data/root.ts";
 import { login, session } from "../data/session.ts";
 import { useStore } from "../data/use_store.ts";
 import { type PageProps, placeOf } from "../paths.ts";
@@ -11,6 +11,17 @@ export function LoginPage({ query }: PageProps): JSX.Element {
   const who = useStore(session, (context) => context.who);
   const target = targetOf(query.get("from"));
   const failed = query.get("failed");
+  if (IS_OPEN) {
+    return (
+      <div class="page narrow">
+        <h1>{TEXTS.login.title}</h1>
+        <p>{TEXTS.login.open}</p>
+        <p class="buttons">
+          <a class="button main" href={addressOf(target)}>{TEXTS.login.goOn}</a>
+        </p>
+      </div>
+    );
+  }
   return (
     <div class="page narrow">
       <h1>{TEXTS.login.title}</h1>
