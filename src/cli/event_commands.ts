@@ -38,10 +38,16 @@ function addSend(event: Command, name: "send" | "test", description: string): vo
     .option("-f, --file <file>", "file with the event's JSON; - is standard input")
     .addHelpText(...example(`sluice event ${name} build --data '{"number": 7}'`))
     .action(
-      async (discriminator: string | undefined, options: SendOptions, command: Command) => {
+      async (discriminator = "", options: SendOptions, command: Command) => {
         const { client, namespace } = contextOf(command);
+        if (discriminator.includes("/")) {
+          // It is the last part of a path.
+          throw new UsageError(
+            `A discriminator has no slash, received ${JSON.stringify(discriminator)}`,
+          );
+        }
         const answer = await client.call("EventService_ReceiveEvent", {
-          params: { namespace, discriminator: discriminator ?? "" },
+          params: { namespace, discriminator },
           query: name === "test" ? { dryRun: true } : {},
           body: await eventBody(options),
           idempotencyKey: options.idempotencyKey,

@@ -164,7 +164,7 @@ function editing({ onChange, check, schema }: NonNullable<EditorOptions["edit"]>
     indentOnInput(),
     closeBrackets(),
     keymap.of([...closeBracketsKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap]),
-    EditorView.theme({ ".cm-content": { minHeight: "22em" } }),
+    EditorView.theme({ ".cm-content, .cm-gutter": { minHeight: "22em" } }),
     autocompletion({ icons: false, override: [(context) => complete(context, schema())] }),
     lintGutter(),
     EditorView.domEventHandlers({ beforeinput: replaceSelection }),
