@@ -120,6 +120,7 @@ test.each<[given: string[], said: string]>([
   [["stop", "one", "--node-field-selector", ""], "--node-field-selector is empty"],
   [["resume", "one", "--node-field-selector="], "--node-field-selector is empty"],
   [["event", "send", "push", "--data", "@file"], "(--file names a file)"],
+  [["submit", "examples/event-binding.yaml"], 'holds a WorkflowTemplate; use "sluice apply -f"'],
   [["event", "send", "push/main", "--data", "{}"], 'no slash, received "push/main"'],
   [["help", "submt"], "unknown command 'submt'\n(Did you mean submit?)"],
   [["submt", "--help"], "unknown command 'submt'\n(Did you mean submit?)"],

@@ -33,6 +33,7 @@ import {
   withPlace,
 } from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions, say } from "./output.ts";
+import { RESOURCES } from "./resources.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
 /** Options that change a manifest before it is sent. */
@@ -179,9 +180,10 @@ async function* submitFiles(
   const manifests = await readManifestFiles(files, options.strict, "Workflow");
   for (const { file, object: { kind } } of manifests) {
     if (kind !== undefined && kind !== "Workflow") {
-      throw new UsageError(
-        `submit takes Workflows, ${file} holds a ${kind}; use "sluice apply -f" for it`,
-      );
+      const kinds = ["Workflow", ...Object.values(RESOURCES).map((one) => one.kind)];
+      const isTyping = nearestName(String(kind), kinds) === "Workflow";
+      const advice = isTyping ? ": did you mean Workflow?" : '; use "sluice apply -f" for it';
+      throw new UsageError(`submit takes Workflows, ${file} holds a ${kind}${advice}`);
     }
   }
   checkWatched(manifests.length, options);

@@ -440,6 +440,15 @@ describe("open", () => {
   );
 });
 
+test("submit names the kind that was probably meant", async () => {
+  await writeFile(join(folder, "kind.yml"), "{kind: Workflwo, metadata: {name: k}, spec: {}}");
+  expect(await sluice("submit", "kind.yml")).toMatchObject({
+    status: 2,
+    err: "Error: submit takes Workflows, kind.yml holds a Workflwo: did you mean Workflow?\n",
+  });
+  await rm(join(folder, "kind.yml"));
+});
+
 test("submit warns of a parameter that nothing reads", async () => {
   const spec = "entrypoint: a, arguments: {parameters: [{name: region, value: eu}]}, " +
     "templates: [{name: a, suspend: {}}]";
