@@ -299,7 +299,8 @@ export const CONFIG_TABLE = {
     default: 4,
     min: 0,
     max: 1_000,
-    doc: "Event workers of this replica",
+    doc:
+      "Event workers of this replica; 0: it only takes events in, and other replicas must process them",
   },
   manifests: {
     type: "text",
