@@ -74,3 +74,31 @@ templates:
   const message = simulateWorkflow(spec, 12).view("w").status?.message;
   expect(message?.slice(0, start.length)).toBe(start);
 });
+
+test.each([
+  ["withParam: notjson", "'{{item}}' == y", "Succeeded"],
+  ["withParam: '{}'", "'{{item}}' == y", "Succeeded"],
+  ["withSequence: {count: x}", "'{{item}}' == y", "Succeeded"],
+  ["withParam: notjson", "'{{item}}' != y", "Failed"],
+  ["withParam: notjson", "{{item}} == y", "Failed"],
+])(
+  "a loop with %s and a when of %s, which is read before the items, makes it %s",
+  (loop, when, phase) => {
+    for (const isDag of [false, true]) {
+      const step = `{name: a, template: work, ${loop}, when: "${when}"}`;
+      const { nodes = {} } = simulateWorkflow(
+        `
+entrypoint: main
+templates:
+- name: main
+  ${isDag ? `dag: {tasks: [${step}]}` : `steps: [[${step}]]`}
+- {name: work, container: {image: i}}`,
+        2,
+      ).view("w").status ?? {};
+      const skipped = Object.values(nodes).find(({ displayName }) => displayName === "a");
+      expect(nodes["w"]?.phase).toBe(phase === "Failed" && isDag ? "Error" : phase);
+      if (phase !== "Succeeded") continue;
+      expect(skipped).toMatchObject({ phase: "Skipped", message: "Skipped, empty params" });
+    }
+  },
+);

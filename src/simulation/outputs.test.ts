@@ -190,3 +190,24 @@ templates:
   };
   expect([outputOf("steps"), outputOf("tasks")]).toEqual(["[]", "[]"]);
 });
+
+test("only a daemon has an address, for the steps beside it", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: db, template: db}
+    - {name: work, template: work}
+  - - {name: all, template: all}
+- {name: db, container: {image: i}, daemon: true}
+- {name: work, container: {image: i}}
+- name: all
+  container: {image: i}`,
+    10,
+  );
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  const withAddress = nodes.filter(({ podIP }) => podIP !== undefined);
+  expect(withAddress.map(({ displayName }) => displayName)).toEqual(["db"]);
+});

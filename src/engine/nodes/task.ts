@@ -189,7 +189,8 @@ export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-starte
   const isDaemon = fact.ready === true && isDaemonNode(turn, node);
   if (node.phase === "Running" && (node.daemoned === true || !isDaemon)) return;
   const patch: NodePatch = { phase: "Running", message: undefined };
-  if (fact.podIP !== undefined) patch.podIP = fact.podIP;
+  // Others can reach only a daemon: the pod of any other step has ended before they begin.
+  if (isDaemon && fact.podIP !== undefined) patch.podIP = fact.podIP;
   if (fact.hostNodeName !== undefined) patch.hostNodeName = fact.hostNodeName;
   if (isDaemon) patch.daemoned = true;
   change(turn, node, patch);

@@ -6,7 +6,7 @@ import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
 import { isLoop } from "../../spec/loops.ts";
 import type { StepLike } from "../../spec/manifest.ts";
-import { isFailure } from "../failure.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
 import { checkBytes } from "../limits.ts";
 import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
 import type { Turn } from "../turn.ts";
@@ -91,7 +91,7 @@ export function expandStep(
     }
     return [{ step: resolved, name: base, arguments: resolveArguments(turn, step, references) }];
   }
-  const items = expansion?.items ?? loopItems(turn, step, references.scope);
+  const items = expansion?.items ?? itemsOf(turn, step, references.scope, when);
   if (items.length === 0) {
     return [{ step: resolved, name: base, skip: EMPTY_LOOP, arguments: {} }];
   }
@@ -115,6 +115,20 @@ function isKnownFalse({ env }: Turn, when: string, isLooping: boolean): boolean 
     return !isWhenTrue(when, env);
   } catch (error) {
     if (isLooping && isFailure(error)) return false;
+    throw error;
+  }
+}
+
+/**
+ * The elements of a loop. None if its list can't be read, and its `when` would be false as it is written: nobody needs them.
+ * @throws {NodeFailure | TemplateError} when they cannot be worked out
+ */
+function itemsOf(turn: Turn, step: StepLike, scope: Scope, when: string | undefined): Json[] {
+  try {
+    return loopItems(turn, step, scope);
+  } catch (error) {
+    const isUnread = error instanceof NodeFailure && when !== undefined;
+    if (isUnread && isFalseAsWritten(turn, when)) return [];
     throw error;
   }
 }
