@@ -292,6 +292,33 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/node_tree.test.ts: a manual retry with other parameters begins no elements of a loop that had succeeded before the failure",
   },
   {
+    subject: "Result of another workflow that a memoized step takes, and its `globalName`",
+    reference: "Published in a DAG, but not in a Steps template",
+    choice: "better",
+    sluice: "Published in both",
+    why: "Whether a result is new or taken must not change what comes after it",
+    shown:
+      "src/simulation/memoization.test.ts: a result that another workflow left is also a global output of the one that takes it",
+  },
+  {
+    subject: "Memoized Steps template, DAG or step with a retry strategy, while it runs",
+    reference: "Pending, so hooks that wait for Running never run",
+    choice: "better",
+    sluice: "Running",
+    why: "It runs, and hooks are there to see it",
+    shown: "src/simulation/memoization.test.ts: hooks see a memoized template with %s running",
+  },
+  {
+    subject:
+      "Arguments of a step's exit handler that name its result, or in a loop any output or status of it",
+    reference: "The tag is passed on as written; in a loop the group has an error",
+    choice: "better",
+    sluice: "Filled in; in a loop with what the element left",
+    why: "The handler runs when they are known, and its parameters are filled in as well",
+    shown:
+      "src/simulation/late_hooks.test.ts: an exit handler gets the result of its step, and in a loop the status of its element",
+  },
+  {
     subject: "Memoized resubmit: copies of nodes that never run",
     reference: "Stay Pending, even when the workflow has ended",
     choice: "better",
@@ -424,6 +451,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     sluice: "The same",
     why: "Sluice accepts every workflow that the reference accepts",
     shown: "the enum of a stored template's parameter does not bind who runs it",
+  },
+  {
+    subject: "Answer to a waiting step that is not among the `enum` of its input",
+    reference: "Accepted; the choices are for forms",
+    choice: "same",
+    sluice: "The same",
+    why: "Programs that answer for people send reasons and values that nobody listed",
+    shown:
+      "src/simulation/outputs.test.ts: a waiting step takes an answer that is not among the choices of its input",
   },
   {
     subject: "Cron schedule on a day when a clock change skips or repeats midnight",

@@ -155,3 +155,26 @@ templates:
   expect(Object.values(nodes).find(({ name }) => name === "w.onExit[0].b")?.message)
     .toBe("when 'Succeeded == Running' evaluated false");
 });
+
+test("an exit handler gets the result of its step, and in a loop the status of its element", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - - { name: a, template: ok, hooks: { exit: { template: say, arguments: { parameters: [{ name: x, value: "{{steps.a.outputs.result}}" }] } } } }
+        - { name: b, template: ok, withItems: [1], hooks: { exit: { template: say, arguments: { parameters: [{ name: x, value: "{{steps.b.status}}" }] } } } }
+  - { name: ok, container: { image: x } }
+  - { name: say, inputs: { parameters: [{ name: x }] }, container: { image: x } }`,
+    WAIT_S,
+    { rules: [{ node: "a$", result: "made" }] },
+  );
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  const said = Object.values(nodes).filter(({ templateName }) => templateName === "say")
+    .map(({ displayName, inputs }) => [displayName, inputs?.parameters?.[0]?.value]);
+  expect([phase, said]).toEqual([
+    "Succeeded",
+    [["a.onExit", "made"], ["b(0:1).onExit", "Succeeded"]],
+  ]);
+});

@@ -1,6 +1,7 @@
 /** When the result of an earlier node stands in for a new one. */
 import { expect, test } from "vitest";
-import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
+import { parse } from "yaml";
+import { passTime, simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 import type { TaskRule } from "./task_rule.ts";
 
 /** The nodes of a workflow `w` with these steps, after a minute. */
@@ -58,3 +59,51 @@ test("with maxAge 0 not even a result of this second counts", () => {
   );
   expect(node("w[1].b")?.memoizationStatus).toEqual(status(false));
 });
+
+test("a result that another workflow left is also a global output of the one that takes it", () => {
+  const spec = (steps: string) => `
+entrypoint: main
+templates:
+  - { name: main, steps: ${steps} }
+  - { name: wait, suspend: { duration: 5s } }
+  - name: make
+    container: { image: busybox, command: [work] }
+    memoize: { key: k, cache: { configMap: { name: c } } }
+    outputs: { parameters: [{ name: o, valueFrom: { path: /o }, globalName: g }] }`;
+  const simulation = simulateWorkflow(spec("[[{ name: a, template: make }]]"), 0, {
+    rules: [{ parameters: { o: "made" } }],
+  });
+  simulation.submit({
+    metadata: { name: "v" },
+    spec: parse(spec("[[{ name: p, template: wait }], [{ name: b, template: make }]]")),
+  });
+  passTime(simulation, 20);
+  expect(simulation.startsOf("v", "v[1].b")).toBeUndefined();
+  expect(simulation.view("v").status?.outputs?.parameters).toEqual([{ name: "g", value: "made" }]);
+});
+
+test.each([
+  "steps: [[{ name: i, template: work }]]",
+  "container: { image: x }\n    retryStrategy: {}",
+])(
+  "hooks see a memoized template with %s running",
+  (body) => {
+    const { nodes = {} } = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - - name: a
+          template: memoized
+          hooks: { run: { template: work, expression: 'steps.a.status == "Running"' } }
+  - { name: work, container: { image: x } }
+  - name: memoized
+    memoize: { key: k, cache: { configMap: { name: c } } }
+    ${body}`,
+      10,
+    ).view("w").status ?? {};
+    expect(Object.values(nodes).find(({ displayName }) => displayName === "a.hooks.run"))
+      .toMatchObject({ phase: "Succeeded" });
+  },
+);

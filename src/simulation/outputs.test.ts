@@ -211,3 +211,28 @@ templates:
   const withAddress = nodes.filter(({ podIP }) => podIP !== undefined);
   expect(withAddress.map(({ displayName }) => displayName)).toEqual(["db"]);
 });
+
+test("a waiting step takes an answer that is not among the choices of its input", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: ask
+templates:
+- name: ask
+  inputs: {parameters: [{name: answer, default: "no", enum: ["no", "yes"]}]}
+  suspend: {}
+  outputs: {parameters: [{name: answer, valueFrom: {supplied: {}}}]}`,
+    1,
+  );
+  simulation.control("w", {
+    type: "set",
+    nodeFieldSelector: "templateName=ask",
+    outputParameters: '{"answer":"maybe"}',
+    phase: "Succeeded",
+  });
+  simulation.settle();
+  const { phase, nodes = {} } = simulation.view("w").status ?? {};
+  expect([phase, nodes["w"]?.outputs?.parameters]).toEqual([
+    "Succeeded",
+    [{ name: "answer", value: "maybe" }],
+  ]);
+});
