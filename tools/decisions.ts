@@ -310,11 +310,12 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
   },
   {
     subject:
-      "Arguments of a step's exit handler that name its result, or in a loop any output or status of it",
-    reference: "The tag is passed on as written; in a loop the group has an error",
+      "Hooks of a loop that name the status or outputs of their own step; exit handlers that take the result of theirs",
+    reference:
+      "In a loop, tags are an error and conditions never hold; the tag of the result is passed on as written",
     choice: "better",
-    sluice: "Filled in; in a loop with what the element left",
-    why: "The handler runs when they are known, and its parameters are filled in as well",
+    sluice: "They mean the element, and the result is filled in like output parameters",
+    why: "When a hook begins, these are known, and nothing else can be meant",
     shown:
       "src/simulation/late_hooks.test.ts: an exit handler gets the result of its step, and in a loop the status of its element",
   },

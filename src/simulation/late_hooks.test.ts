@@ -164,7 +164,7 @@ templates:
   - name: main
     steps:
       - - { name: a, template: ok, hooks: { exit: { template: say, arguments: { parameters: [{ name: x, value: "{{steps.a.outputs.result}}" }] } } } }
-        - { name: b, template: ok, withItems: [1], hooks: { exit: { template: say, arguments: { parameters: [{ name: x, value: "{{steps.b.status}}" }] } } } }
+        - { name: b, template: ok, withItems: [1], hooks: { exit: { template: say, expression: 'steps?.b?.status == "Succeeded"', arguments: { parameters: [{ name: x, value: "{{steps.b.status}}" }] } } } }
   - { name: ok, container: { image: x } }
   - { name: say, inputs: { parameters: [{ name: x }] }, container: { image: x } }`,
     WAIT_S,
