@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { ENGINE_ENV } from "../../test/support/engine_env.ts";
 import { manyNodes } from "../../test/support/large_workflow.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { loadSteps, loadWorkflow } from "./codec.ts";
+import { control } from "./orders/control.ts";
+import { prepareRetry } from "./orders/manual_retry.ts";
 import { viewSteps, viewWorkflow } from "./view.ts";
 
 const NODES = 5_000;
@@ -29,4 +32,14 @@ test("a small workflow is loaded and viewed in one step", () => {
   const [reads, state] = counted(loadSteps(small));
   expect([reads, counted(viewSteps(state))[0]]).toEqual([0, 0]);
   expect(runToEnd(viewSteps(state)).metadata.name).toBe("small");
+});
+
+test("a retry of many nodes is worked out in many steps, and then begins without looking at them again", () => {
+  const state = loadWorkflow(parts);
+  const [steps, prepared] = counted(prepareRetry(state, { type: "retry" }));
+  expect(steps).toBeGreaterThanOrEqual(5 * NODES / STEP_SIZE);
+  const looks = [vi.spyOn(state.nodes, "get"), vi.spyOn(state.nodes, "values")];
+  control(state, { type: "retry" }, ENGINE_ENV, prepared);
+  expect(looks.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBeLessThan(10);
+  expect(prepared.work).toHaveLength(NODES + 2);
 });

@@ -2,7 +2,7 @@
  * The retry of a workflow that has ended. Failed nodes are removed, the groups around them are opened again, and everything
  * else stays as it is. Ids do not change. A failed suspend node waits again; the steps before it do not run again.
  */
-import type { Steps } from "../../base/steps.ts";
+import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import { archivingStatusLabel, completedLabel } from "../../spec/naming.ts";
 import { cancelTask, dropNode, dropRetrying, emit, markIndex, rewrite } from "../change.ts";
@@ -26,6 +26,10 @@ type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
 export interface PreparedRetry {
   plan: RetryPlan;
   parameters: readonly Parameter[];
+  /** What is to be done for the plan; the first thing comes last. */
+  work: RetryStep[];
+  /** How often nodes that are removed were started, so that a task id is never used twice. Absent: none was. */
+  pastStarts?: Record<string, number>;
 }
 
 /**
@@ -33,22 +37,27 @@ export interface PreparedRetry {
  * @throws {Problem} when the request is malformed
  */
 export function* prepareRetry(state: WorkflowState, request: RetryRequest): Steps<PreparedRetry> {
+  const parameters = parseParameters(request.parameters ?? []);
   const plan = yield* planRetry(state, request);
-  return { plan, parameters: parseParameters(request.parameters ?? []) };
+  const pastStarts = yield* pastStartsOf(state, plan);
+  const work = yield* workSteps(state, plan, () => false);
+  return { plan, parameters, work, ...(pastStarts === undefined ? {} : { pastStarts }) };
 }
 
 /**
  * Makes a finished workflow ready to continue. Changes to many nodes are left to `goOnRetrying`; no node begins before they
  * are done.
  */
-export function retryWorkflow(turn: Turn, { plan, parameters }: PreparedRetry): void {
+export function retryWorkflow(
+  turn: Turn,
+  { plan, parameters, work, pastStarts }: PreparedRetry,
+): void {
   const { state } = turn;
-  notePastStarts(state, plan);
+  if (pastStarts !== undefined) state.specs.pastStarts = pastStarts;
   resetWorkflow(turn, parameters);
-  const retrying = { plan };
-  state.retrying = retrying;
+  state.retrying = { plan, work };
   state.pending.retrying = true;
-  const work = workOf(state, retrying);
+  if (!mayChangeAtOnce(work.length, 0)) return;
   const size = work.reduce((sum, [, id]) => sum + (state.nodes.get(id)?.[LIVE].size ?? 0), 0);
   if (!mayChangeAtOnce(work.length, size)) return;
   goOnRetrying({ state, env: turn.env });
@@ -56,17 +65,22 @@ export function retryWorkflow(turn: Turn, { plan, parameters }: PreparedRetry): 
   state.pending.retrying = false;
 }
 
-/** Remembers how often removed nodes were started, so that a task id is never used twice. */
-function notePastStarts({ nodes, specs }: WorkflowState, { remove }: RetryPlan): void {
+/** How often nodes were started that this retry or an earlier one has removed; undefined if this one adds none. */
+function* pastStartsOf(
+  { nodes, specs }: WorkflowState,
+  { remove }: RetryPlan,
+): Steps<Record<string, number> | undefined> {
   const pastStarts: Record<string, number> = { ...specs.pastStarts };
   let isChanged = false;
+  let count = 0;
   for (const id of remove) {
+    if (++count % STEP_SIZE === 0) yield;
     const starts = nodes.get(id)?.starts;
     if (starts === undefined) continue;
     pastStarts[id] = starts;
     isChanged = true;
   }
-  if (isChanged) specs.pastStarts = pastStarts;
+  return isChanged ? pastStarts : undefined;
 }
 
 /**
@@ -93,22 +107,32 @@ export function goOnRetrying(turn: Turn): boolean {
 
 /** What is left to do; the next thing comes last. */
 function workOf(state: WorkflowState, retrying: Retrying): RetryStep[] {
-  if (retrying.work !== undefined) return retrying.work;
-  const { remove, reset } = retrying.plan;
+  return retrying.work ??= runToEnd(
+    workSteps(state, retrying.plan, (node) => isOpen(state, node)),
+  );
+}
+
+/** What a plan asks for, the first thing last. @param isDone whether an earlier turn has opened a group */
+function* workSteps(
+  state: WorkflowState,
+  { remove, reset }: RetryPlan,
+  isDone: (node: NodeRecord) => boolean,
+): Steps<RetryStep[]> {
   const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
   const gone: RetryStep[] = [];
   const opened: RetryStep[] = [];
   const kept: RetryStep[] = [];
+  let count = 0;
   for (const node of nodes) {
+    if (++count % STEP_SIZE === 0) yield;
     const { id } = node;
     if (remove.has(id)) gone.push(["remove", id]);
     else {
       if (node.after !== undefined) kept.push(["keep-parents", id]);
-      if (reset.has(id) && !isOpen(state, node)) opened.push(["open", id]);
+      if (reset.has(id) && !isDone(node)) opened.push(["open", id]);
     }
   }
-  retrying.work = [...gone, ...opened.reverse(), ...kept];
-  return retrying.work;
+  return [...gone, ...opened.reverse(), ...kept];
 }
 
 /** Notes the parents of a node that stays, since the nodes between may be removed. */
