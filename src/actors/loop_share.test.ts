@@ -2,21 +2,39 @@ import { expect, test } from "vitest";
 import type { Clock } from "../platform/clock.ts";
 import { LoopShare } from "./loop_share.ts";
 
-test("long works of several actors, one after the other, let others in as if they were one", async () => {
-  let now = 0;
-  let rests = 0;
+function countingClock() {
+  const at = { now: 0, rests: 0 };
   const clock: Clock = {
-    now: () => now,
-    monotonic: () => now,
+    now: () => at.now,
+    monotonic: () => at.now,
     after: () => () => {},
     sleep: () => {
-      rests++;
+      at.rests++;
       return Promise.resolve();
     },
   };
+  return { at, clock };
+}
+
+test("long work that begins within a turn lets others in as well", async () => {
+  const { at, clock } = countingClock();
+  function* work(): Generator<void, string> {
+    for (let step = 0; step < 20; step++) {
+      at.now += 10;
+      yield;
+    }
+    return "done";
+  }
+  const share = new LoopShare(clock);
+  expect(await share.run(() => share.runInTurns(work()))).toBe("done");
+  expect(at.rests).toBe(5);
+});
+
+test("long works of several actors, one after the other, let others in as if they were one", async () => {
+  const { at, clock } = countingClock();
   function* work(): Generator<void, string> {
     for (let step = 0; step < 2; step++) {
-      now += 10;
+      at.now += 10;
       yield;
     }
     return "done";
@@ -24,7 +42,7 @@ test("long works of several actors, one after the other, let others in as if the
   const share = new LoopShare(clock);
   for (let actor = 0; actor < 10; actor++) expect(await share.runInTurns(work())).toBe("done");
   // 200 ms of work, and a rest after each that is over 30.
-  expect(rests).toBe(5);
+  expect(at.rests).toBe(5);
 });
 
 test("a turn may go on for 20 ms, and for so many questions where time stands still", () => {

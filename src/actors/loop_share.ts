@@ -48,6 +48,8 @@ export class LoopShare {
 
   /** Does long work of one actor; others are let in between its steps as between turns. */
   async runInTurns<T>(steps: Steps<T>): Promise<T> {
+    // Within a turn all steps would be a part of it. They begin when it has ended.
+    if (this.#isAtWork) await undefined;
     for (;;) {
       const { done, value } = this.run(() => steps.next());
       if (done === true) return value;
