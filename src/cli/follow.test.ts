@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import process from "node:process";
+import { expect, test, vi } from "vitest";
 import { createClient } from "../client/client.ts";
 import { waitFor } from "./follow.ts";
 
@@ -19,6 +20,9 @@ test("a wait whose connection broke ends when its workflow was deleted meanwhile
   };
   const client = createClient({ server: "http://server", fetch: fetchIt });
   const context = { client, namespace: "ns", now: () => 0 };
-  await expect(waitFor(context, "ns", "job", true)).rejects.toThrow("workflow job was deleted");
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  expect(await waitFor(context, "ns", "job", true)).toBe(1);
+  expect(write.mock.lastCall).toEqual(["Error: workflow job was deleted\n"]);
+  write.mockRestore();
   expect(asked).toEqual(["/api/v1/workflow-events/ns", "/api/v1/workflows/ns/job"]);
 });
