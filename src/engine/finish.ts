@@ -120,7 +120,8 @@ export function finishWorkflow(turn: Turn): void {
     : "Succeeded";
   let message = root.message;
   if (phase === "Succeeded") {
-    message = root.phase === "Succeeded" || root.phase === "Running" ? root.message : undefined;
+    // What its node says, such as who resumed it, is no message of a workflow that has succeeded.
+    message = undefined;
     if (exit !== undefined && isFailedOrError(exit)) {
       phase = exit.phase as EndPhase;
       message = exit.message;

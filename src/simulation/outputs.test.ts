@@ -228,11 +228,13 @@ templates:
     nodeFieldSelector: "templateName=ask",
     outputParameters: '{"answer":"maybe"}',
     phase: "Succeeded",
+    message: "answered",
   });
   simulation.settle();
-  const { phase, nodes = {} } = simulation.view("w").status ?? {};
-  expect([phase, nodes["w"]?.outputs?.parameters]).toEqual([
-    "Succeeded",
-    [{ name: "answer", value: "maybe" }],
-  ]);
+  const { phase, message, nodes = {} } = simulation.view("w").status ?? {};
+  expect([phase, message]).toEqual(["Succeeded", undefined]);
+  expect(nodes["w"]).toMatchObject({
+    message: "answered",
+    outputs: { parameters: [{ name: "answer", value: "maybe" }] },
+  });
 });
