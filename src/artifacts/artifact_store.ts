@@ -168,7 +168,7 @@ class LocatedArtifacts implements ArtifactStore {
         packed.expect(object.size);
         await pipeline(packed.count(body), createWriteStream(file));
       }, signal);
-      await placeFile(file, path, artifact, this.#budget());
+      await placeFile(file, path, artifact, this.#budget(), signal);
     } finally {
       await rm(file, { force: true });
     }

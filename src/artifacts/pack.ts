@@ -206,13 +206,14 @@ export async function placeFile(
   path: string,
   artifact: Artifact,
   budget: Budget,
+  signal?: AbortSignal,
 ): Promise<void> {
   const { none, zip, tar } = artifact.archive ?? {};
   await mkdir(dirname(path), { recursive: true });
   if (none === undefined && zip !== undefined) {
-    await unpackTo(path, (to) => unpackZip(file, to, budget));
+    await unpackTo(path, (to) => unpackZip(file, to, budget, signal));
   } else if (none === undefined && (tar !== undefined || await isTarGz(file))) {
-    await unpackTo(path, (to) => unpackTarGz(file, to, budget));
+    await unpackTo(path, (to) => unpackTarGz(file, to, budget, signal));
   } else {
     await moveInside(file, trustedPlace(path));
     return;

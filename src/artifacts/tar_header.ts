@@ -72,8 +72,9 @@ function partsAt(block: Uint8Array, from: number, count: number): SparsePart[] {
 function isChecked(block: Uint8Array): boolean {
   let unsigned = 0;
   let signed = 0;
-  for (const [at, byte] of block.entries()) {
-    const counted = at >= 148 && at < 156 ? 32 : byte;
+  // By index: an iterator takes ten times as long, and an archive may have millions of blocks.
+  for (let at = 0; at < BLOCK_BYTES; at++) {
+    const counted = at >= 148 && at < 156 ? 32 : block[at] ?? 0;
     unsigned += counted;
     signed += counted > 127 ? counted - 256 : counted;
   }
@@ -113,7 +114,26 @@ function dateOf(seconds: number | undefined): Date | undefined {
     : undefined;
 }
 
-/** The last record of each name; those of a sparse file's parts in their order. */
+/** Names of the records that say something here. Others may be there by the ten thousands, and no text is made of them. */
+const KNOWN = new Set([
+  "path",
+  "linkpath",
+  "size",
+  "mtime",
+  "GNU.sparse.major",
+  "GNU.sparse.map",
+  "GNU.sparse.name",
+  "GNU.sparse.numbytes",
+  "GNU.sparse.offset",
+  "GNU.sparse.realsize",
+  "GNU.sparse.size",
+]);
+const LONGEST_KNOWN = Math.max(...[...KNOWN].map((name) => name.length));
+/** Most digits of the length of a record. */
+const MAX_LENGTH_DIGITS = 7;
+const [ZERO, NINE, EQUALS, SPACE, NEWLINE] = [48, 57, 61, 32, 10];
+
+/** The last known record of each name; those of a sparse file's parts in their order. */
 export interface PaxRecords {
   values: Map<string, string>;
   /** Offsets and lengths in turn, as the oldest form of sparse files has them. */
@@ -122,24 +142,41 @@ export interface PaxRecords {
 
 /** @throws {Problem} for what are no records */
 export function readPaxRecords(bytes: Uint8Array): PaxRecords {
-  const text = Buffer.from(bytes);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const values = new Map<string, string>();
   const sparse: string[] = [];
   for (let at = 0; at < text.length && text[at] !== 0;) {
-    const [head = "", length = ""] = /^(\d{1,7}) /.exec(text.toString("latin1", at, at + 8)) ?? [];
-    const end = at + Number(length);
-    const equals = text.indexOf("=", at);
-    if (head === "" || end > text.length || end <= at + head.length || text[end - 1] !== 10) {
-      throw invalid("The archive is damaged: an extended header can't be read");
-    }
-    const name = text.toString("utf8", at + head.length, Math.min(equals, end));
-    const value = text.toString("utf8", equals + 1, end - 1);
+    const { length, nameAt } = lengthAt(text, at);
+    const end = at + length;
+    if (end > text.length || end <= nameAt || text[end - 1] !== NEWLINE) throw unreadable();
+    const equals = text.indexOf(EQUALS, nameAt);
     if (equals < 0 || equals >= end) throw invalid("The archive has an extended header without =");
+    at = end;
+    if (equals - nameAt > LONGEST_KNOWN) continue;
+    const name = text.toString("latin1", nameAt, equals);
+    if (!KNOWN.has(name)) continue;
+    const value = text.toString("utf8", equals + 1, end - 1);
     if (name === "GNU.sparse.offset" || name === "GNU.sparse.numbytes") sparse.push(value);
     else values.set(name, value);
-    at = end;
   }
   return { values, sparse };
+}
+
+/** The length with which a record begins, of all of it, and where the name begins after it. */
+function lengthAt(text: Uint8Array, start: number): { length: number; nameAt: number } {
+  let length = 0;
+  let at = start;
+  for (; at < start + MAX_LENGTH_DIGITS; at++) {
+    const byte = text[at] ?? 0;
+    if (byte < ZERO || byte > NINE) break;
+    length = length * 10 + byte - ZERO;
+  }
+  if (at === start || text[at] !== SPACE) throw unreadable();
+  return { length, nameAt: at + 1 };
+}
+
+function unreadable(): Error {
+  return invalid("The archive is damaged: an extended header can't be read");
 }
 
 /** A size in a record. @throws {Problem} when it is none */

@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { invalid } from "../base/problem.ts";
+import { inSharedTurns } from "../platform/turns.ts";
 import { ByteSource } from "./byte_source.ts";
 import {
   BLOCK_BYTES,
@@ -229,7 +230,8 @@ async function* filled(
   data: ByteSource,
 ): AsyncGenerator<Uint8Array> {
   let at = 0;
-  for (const { offset, length } of parts) {
+  // Parts may be empty: nothing is read or written then.
+  for await (const { offset, length } of inSharedTurns(parts, "archives")) {
     yield* zeros(offset - at);
     yield* data.pieces(length, () => {});
     at = offset + length;

@@ -11,6 +11,7 @@ import { createGunzip } from "node:zlib";
 import { configure, Reader, ZipReader } from "@zip.js/zip.js";
 import { invalid } from "../base/problem.ts";
 import { namesOf } from "../platform/files/place.ts";
+import { inSharedTurns } from "../platform/turns.ts";
 import type { Budget } from "./budget.ts";
 import { readTar } from "./tar_reader.ts";
 
@@ -25,12 +26,27 @@ const ZIP_PIECE_BYTES = 16 * 1024;
 const TYPE_BITS = 0o170000;
 const LINK_BITS = 0o120000;
 const FILE_BITS = 0o100000;
+/** All unpacking shares its turns of the event loop. */
+const LANE = "archives";
 
 export interface UnpackOptions {
   /** "as they are" lets links leave the archive, for what is only packed again. @default they are refused */
   links?: "as they are";
   /** Checks the budget after what was counted without any byte of the archive. */
   check?: () => void;
+  /** Ends it: what is small and packed well may take long. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What there is of an archive, until nobody waits for it. Much that needs no disk may be ready at once. */
+async function* piecesOf<T>(
+  source: AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
+  for await (const piece of inSharedTurns(source, LANE)) {
+    signal?.throwIfAborted();
+    yield piece;
+  }
 }
 
 /** Unpacks a tar as it comes. Entries that are no file, folder or link are left out. */
@@ -38,12 +54,12 @@ export async function unpackTar(
   content: AsyncIterable<Uint8Array>,
   folder: string,
   budget: Budget,
-  { links, check }: UnpackOptions = {},
+  { links, check, signal }: UnpackOptions = {},
 ): Promise<void> {
-  const tree = new UnpackedTree(folder, budget);
-  for await (
-    const { type, name, target, mode, mtime, size, holes, body } of readTar(budget.count(content))
-  ) {
+  const tree = new UnpackedTree(folder);
+  const pieces = piecesOf(budget.count(content), signal);
+  for await (const { type, name, target, mode, mtime, size, holes, body } of readTar(pieces)) {
+    budget.takeEntry();
     budget.expect(type === "file" ? size : 0);
     if (holes > 0) {
       budget.take(holes);
@@ -58,14 +74,19 @@ export async function unpackTar(
 }
 
 /** Unpacks a gzipped tar. */
-export async function unpackTarGz(file: string, folder: string, budget: Budget): Promise<void> {
+export async function unpackTarGz(
+  file: string,
+  folder: string,
+  budget: Budget,
+  signal?: AbortSignal,
+): Promise<void> {
   const source = createReadStream(file);
   const gunzip = createGunzip();
   // The reader of the second stream gets the error.
   pipeline(source, gunzip).catch(() => {});
   try {
     const check = () => budget.checkRatio(source.bytesRead);
-    await unpackTar(checked(gunzip, check), folder, budget, { check });
+    await unpackTar(checked(gunzip, check), folder, budget, { check, signal });
   } finally {
     gunzip.destroy();
     source.destroy();
@@ -83,15 +104,21 @@ async function* checked(
 }
 
 /** Unpacks a zip. */
-export async function unpackZip(file: string, folder: string, budget: Budget): Promise<void> {
+export async function unpackZip(
+  file: string,
+  folder: string,
+  budget: Budget,
+  signal?: AbortSignal,
+): Promise<void> {
   configure({ useWebWorkers: false, chunkSize: ZIP_PIECE_BYTES });
-  const tree = new UnpackedTree(folder, budget);
+  const tree = new UnpackedTree(folder);
   const handle = await open(file);
   const { size } = await handle.stat();
   const reader = new ZipReader(new FileReader(handle, size));
   const check = () => budget.checkRatio(size);
   try {
-    for await (const entry of reader.getEntriesGenerator()) {
+    for await (const entry of piecesOf(reader.getEntriesGenerator(), signal)) {
+      budget.takeEntry();
       if (entry.directory) {
         await tree.folder(entry.filename, undefined);
         continue;
@@ -101,7 +128,7 @@ export async function unpackZip(file: string, folder: string, budget: Budget): P
       const reading = entry.getData(writable);
       // The reader of the stream gets the error, too.
       reading.catch((error) => writable.abort(error).catch(() => {}));
-      const body = checked(budget.count(readable), check);
+      const body = checked(piecesOf(budget.count(readable), signal), check);
       const mode = entry.externalFileAttributes >>> 16;
       const type = mode & TYPE_BITS;
       try {
@@ -161,20 +188,17 @@ interface WantedLink {
 /** What an archive becomes on the disk. */
 class UnpackedTree {
   readonly #root: string;
-  readonly #budget: Budget;
   readonly #folders = new Set<string>([""]);
   readonly #tops = new Set<string>();
   /** By their paths: the later of two links counts. */
   readonly #links = new Map<string, WantedLink>();
   readonly #hardLinks = new Map<string, WantedLink>();
 
-  constructor(root: string, budget: Budget) {
+  constructor(root: string) {
     this.#root = root;
-    this.#budget = budget;
   }
 
   #enter(name: string): string[] {
-    this.#budget.takeEntry();
     const names = namesOf(name);
     if (names[0] !== undefined) this.#tops.add(names[0]);
     return names;
