@@ -1,41 +1,62 @@
 import { expect, test } from "vitest";
 import { FairLimiter } from "../platform/fair_limiter.ts";
-import { LargeTurn, SeveralLarge } from "./large_turn.ts";
+import { LargeTurn, SeveralLarge, TurnTaken } from "./large_turn.ts";
 
-const nothing = { leave: () => {}, enter: () => {} };
+const { signal } = new AbortController();
+
+function pair(): [LargeTurn, LargeTurn] {
+  const places = new FairLimiter(1);
+  return [new LargeTurn(places), new LargeTurn(places)];
+}
 
 test("one batch after the other works on a large actor", async () => {
-  const places = new FairLimiter(1);
-  const [first, second] = [new LargeTurn(places, nothing), new LargeTurn(places, nothing)];
-  await first.take("wf/a/one");
-  await first.take("wf/a/one");
+  const [first, second] = pair();
+  first.take("wf/a/one");
+  first.take("wf/a/one");
+  expect(() => second.take("wf/b/two")).toThrow(TurnTaken);
   let isIn = false;
-  const waiting = second.take("wf/b/two").then(() => isIn = true);
+  const waiting = second.ask("wf/b/two", signal).then(() => isIn = true);
   await Promise.resolve();
   expect(isIn).toBe(false);
   first.release();
   first.release();
   await waiting;
+  expect(() => first.take("wf/a/one")).toThrow(TurnTaken);
+  second.begin();
+  second.take("wf/b/two");
   second.release();
-  await new LargeTurn(places, nothing).take("wf/a/one");
+  first.take("wf/a/one");
 });
 
-test("a batch that waits lets other shards work", async () => {
-  const places = new FairLimiter(1);
-  const first = new LargeTurn(places, nothing);
-  await first.take("wf/a/one");
-  const told: string[] = [];
-  const slot = { leave: () => void told.push("leave"), enter: () => void told.push("enter") };
-  const second = new LargeTurn(places, slot);
-  const waiting = second.take("wf/b/two");
-  expect(told).toEqual(["leave"]);
+test("what was granted is kept for the next batch, while another one ends", async () => {
+  const [first, second] = pair();
+  await second.ask("wf/b/two", signal);
+  second.release();
+  expect(() => first.take("wf/a/one")).toThrow(TurnTaken);
+  second.begin();
+  second.release();
+  first.take("wf/a/one");
+});
+
+test("who is gone holds no turn, whether he waits or it was granted", async () => {
+  const [first, second] = pair();
+  const gone = new AbortController();
+  first.take("wf/a/one");
+  const waiting = second.ask("wf/b/two", gone.signal);
+  gone.abort(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
   first.release();
-  await waiting;
-  expect(told).toEqual(["leave", "enter"]);
+  await second.ask("wf/b/two", signal);
+  second.drop();
+  const late = new AbortController();
+  const granted = second.ask("wf/b/two", late.signal);
+  late.abort(new Error("gone"));
+  await expect(granted).rejects.toThrow("gone");
+  first.take("wf/a/one");
 });
 
-test("a batch has one large actor", async () => {
-  const turn = new LargeTurn(new FairLimiter(1), nothing);
-  await turn.take("wf/a/one");
-  await expect(turn.take("wf/a/two")).rejects.toThrow(SeveralLarge);
+test("a batch has one large actor", () => {
+  const [turn] = pair();
+  turn.take("wf/a/one");
+  expect(() => turn.take("wf/a/two")).toThrow(SeveralLarge);
 });

@@ -18,44 +18,59 @@ export class SeveralLarge extends Error {
   }
 }
 
-/** The place of a shard among those that work at once. */
-interface Slot {
-  leave(): void;
-  enter(): Promise<void> | void;
+/** Another batch has the turn: the commands for this actor must wait, and those for others need not. */
+export class TurnTaken extends Error {
+  readonly actor: ActorId;
+  constructor(actor: ActorId) {
+    super("another large actor is at work");
+    this.actor = actor;
+  }
 }
 
-/** The turn of one batch. */
+/** The turn of the batches of one shard. */
 export class LargeTurn {
   readonly #places: FairLimiter;
-  readonly #slot: Slot;
   #actor: ActorId | undefined;
   #held: string | undefined;
+  /** Asked for and granted, for the next batch. */
+  #next: ActorId | undefined;
 
-  /**
-   * @param places one, shared by all batches of the replica
-   * @param slot what this batch gives to others while it waits
-   */
-  constructor(places: FairLimiter, slot: Slot) {
+  /** @param places one, shared by all shards of the replica */
+  constructor(places: FairLimiter) {
     this.#places = places;
-    this.#slot = slot;
+  }
+
+  /** A batch begins: it has what was asked for before. */
+  begin(): void {
+    if (this.#next === undefined) return;
+    this.#actor = this.#next;
+    this.#held = namespaceOf(this.#next);
+    this.#next = undefined;
   }
 
   /**
-   * Waits until this actor may be loaded.
+   * This actor is to be loaded.
    * @throws {SeveralLarge} when the batch has loaded another one
+   * @throws {TurnTaken} when its turn has not come: `ask` for it
    */
-  async take(actor: ActorId): Promise<void> {
+  take(actor: ActorId): void {
     if (this.#actor === actor) return;
     if (this.#actor !== undefined) throw new SeveralLarge(this.#actor, actor);
-    this.#actor = actor;
     const name = namespaceOf(actor);
-    const waiting = this.#places.enter(name);
-    if (waiting !== undefined) {
-      this.#slot.leave();
-      await waiting;
-      await this.#slot.enter();
-    }
+    if (this.#places.isFull(name)) throw new TurnTaken(actor);
+    void this.#places.enter(name);
+    this.#actor = actor;
     this.#held = name;
+  }
+
+  /** Waits until this actor may be loaded by the next batch. @throws {unknown} the reason of the signal */
+  async ask(actor: ActorId, signal: AbortSignal): Promise<void> {
+    const name = namespaceOf(actor);
+    await this.#places.enter(name, signal);
+    // It may have been granted just before.
+    if (signal.aborted) this.#places.leave(name);
+    signal.throwIfAborted();
+    this.#next = actor;
   }
 
   /** Gives the turn to the next batch. */
@@ -63,5 +78,12 @@ export class LargeTurn {
     if (this.#held !== undefined) this.#places.leave(this.#held);
     this.#held = undefined;
     this.#actor = undefined;
+  }
+
+  /** Gives up what was granted, too: there is no next batch. */
+  drop(): void {
+    this.release();
+    this.begin();
+    this.release();
   }
 }

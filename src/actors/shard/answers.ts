@@ -1,5 +1,6 @@
 /** What the senders of commands are told. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import type { ManifestsChanged } from "../../store/manifest_port.ts";
 import type { CommitResult } from "../../store/port.ts";
 import { encodeResult, type Result } from "../result.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
@@ -56,4 +57,12 @@ export function answerAll(
 
 function defect(): Problem {
   return new Problem(ProblemCode.Internal, "Internal error");
+}
+
+/** Sends back the commands that have used manifests of an earlier version, and leaves the others. */
+export function refuseOutdated(commands: QueuedCommand[], error: ManifestsChanged): void {
+  const outdated = commands.filter(({ ifManifests }) => ifManifests !== undefined);
+  const others = commands.filter(({ ifManifests }) => ifManifests === undefined);
+  commands.splice(0, commands.length, ...others);
+  for (const { settle } of outdated) settle?.({ ok: false, error });
 }

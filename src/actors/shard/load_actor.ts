@@ -31,6 +31,7 @@ export class Unreadable extends Problem {
  * @throws {StoreTrouble}
  * @throws {Unreadable}
  * @throws {SeveralLarge}
+ * @throws {TurnTaken}
  */
 export async function loadActor(
   shard: number,
@@ -73,7 +74,7 @@ async function readWhole(
 ): Promise<StoredActor | undefined> {
   const stored = await readActor(shard, id, deps, SMALL_ACTOR);
   if (stored?.withoutNodes !== true) return stored;
-  await turn.take(id);
+  turn.take(id);
   return await readActor(shard, id, deps);
 }
 

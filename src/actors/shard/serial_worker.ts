@@ -17,11 +17,12 @@ import {
   type ShardState,
   StaleEpoch,
 } from "../../store/port.ts";
-import { LargeTurn, SeveralLarge } from "../large_turn.ts";
+import { LargeTurn, SeveralLarge, TurnTaken } from "../large_turn.ts";
 import { Moved } from "../result.ts";
 import type { PostWebhooks } from "../webhooks/delivery.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
-import { answerAll } from "./answers.ts";
+import { answerAll, refuseOutdated } from "./answers.ts";
+import { Aside } from "./aside.ts";
 import { findKnownResults, hasKey } from "./idempotency.ts";
 import { applyBatch } from "./batch.ts";
 import { type BatchPlan, LargeCommit, planBatch } from "./batch_plan.ts";
@@ -55,6 +56,7 @@ export class ShardWorker {
   /** Of the batch at work. */
   readonly #turn: LargeTurn;
   #queue: QueuedCommand[] = [];
+  readonly #aside = new Aside();
   /** The next timers are to be loaded, before anything sets or clears one. */
   #areTimersDue = true;
   #state: "open" | "draining" | "gone" = "open";
@@ -74,10 +76,7 @@ export class ShardWorker {
     this.#deps = deps;
     this.#committer = new Committer(lease, state, deps);
     this.#name = String(lease.shard);
-    this.#turn = new LargeTurn(deps.largeTurns, {
-      leave: () => deps.slots.leave(this.#name),
-      enter: () => deps.slots.enter(this.#name),
-    });
+    this.#turn = new LargeTurn(deps.largeTurns);
     this.#rowChanges = new RowChanges(this.rows, deps.clock, () => this.#kick());
   }
 
@@ -114,18 +113,18 @@ export class ShardWorker {
 
   /** Commands that wait. */
   get backlog(): number {
-    return this.#queue.length;
+    return this.#queue.length + this.#aside.size;
   }
 
   /** When the oldest command that is queued or at work arrived, monotonic ms. */
   get waitsSince(): number | undefined {
-    return this.#workSince ?? this.#queue[0]?.arrivedAt;
+    return this.#aside.first?.arrivedAt ?? this.#workSince ?? this.#queue[0]?.arrivedAt;
   }
 
   /** Queues a command; false when this worker no longer takes any. */
   enqueue(command: QueuedCommand): boolean {
     if (this.#state !== "open") return false;
-    if (command.settle && this.#queue.length >= MAX_QUEUE) {
+    if (command.settle && this.backlog >= MAX_QUEUE) {
       command.settle({
         ok: false,
         error: unavailable("Too many requests are waiting; try again"),
@@ -133,6 +132,7 @@ export class ShardWorker {
       return true;
     }
     if (command.cursor !== undefined) this.cursor = command.cursor;
+    if (this.#aside.size > 0 && this.#aside.takeBehind(command)) return true;
     this.#queue.push(command);
     this.#kick();
     return true;
@@ -171,7 +171,9 @@ export class ShardWorker {
   async drain(): Promise<void> {
     if (this.#state === "open") this.#state = "draining";
     this.#kick();
-    while (this.#isBusy) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    while (this.#isBusy || this.#aside.size > 0) {
+      await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    }
   }
 
   /** Forgets everything at once; callers are told that their commands were not applied here. */
@@ -180,12 +182,18 @@ export class ShardWorker {
     this.#state = "gone";
     this.#abort.abort();
     this.#rowChanges.stop();
-    const queue = this.#queue;
+    const queue = [...this.#aside.takeAll(), ...this.#queue];
     this.#queue = [];
+    this.#turn.drop();
     this.#deps.timers.clearShard(this.shard);
     this.#deps.cache.dropLease(this.lease);
     this.#deps.lane.dropLease(this.lease);
     for (const command of queue) command.settle?.({ ok: false, error: new Moved() });
+    this.#wakeIdle();
+  }
+
+  #wakeIdle(): void {
+    for (const wake of this.#onIdle.splice(0)) wake();
   }
 
   #kick(): void {
@@ -201,6 +209,7 @@ export class ShardWorker {
       while (this.#state !== "gone" && this.#hasWork()) {
         const place = slots.enter(this.#name);
         if (place !== undefined) await place;
+        this.#turn.begin();
         const commands = this.#nextBatch();
         const suspects: ActorId[] = [];
         this.#workSince = commands[0]?.arrivedAt;
@@ -241,7 +250,7 @@ export class ShardWorker {
       }
     } finally {
       this.#isBusy = false;
-      if (this.#onIdle.length > 0) { for (const wake of this.#onIdle.splice(0)) wake(); }
+      if (this.#onIdle.length > 0) this.#wakeIdle();
     }
   };
 
@@ -266,6 +275,7 @@ export class ShardWorker {
   ): Promise<void> {
     try {
       if (failure instanceof SeveralLarge) this.#cut(commands, secondOf(commands, failure));
+      else if (failure instanceof TurnTaken) this.#setAside(commands, failure.actor);
       else if (failure instanceof LargeCommit) this.#cut(commands, Math.ceil(commands.length / 2));
       else if (failure instanceof ActorExists) suspects.push(failure.actor);
       else if (failure instanceof ManifestsChanged) refuseOutdated(commands, failure);
@@ -294,6 +304,17 @@ export class ShardWorker {
   #cut(commands: QueuedCommand[], place: number): void {
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
     this.#queue.unshift(...commands.splice(place));
+  }
+
+  /** Lets the commands of an actor wait for its turn, and the others of the batch go on. */
+  #setAside(commands: QueuedCommand[], actor: ActorId): void {
+    if (this.#state === "gone") throw new StaleEpoch(this.shard);
+    commands.splice(0, commands.length, ...this.#aside.takeFrom(commands, actor));
+    this.#queue = this.#aside.takeFrom(this.#queue, actor);
+    void this.#aside.ask(this.#turn, actor, this.#abort.signal, () => {
+      this.#queue = [...this.#aside.takeAll(), ...this.#queue];
+      this.#kick();
+    });
   }
 
   #write(commit: ShardCommit, commands: QueuedCommand[]): Promise<CommitResult> {
@@ -375,12 +396,4 @@ export class ShardWorker {
 /** Where the commands of the second of two actors begin. */
 function secondOf(commands: QueuedCommand[], { actors }: SeveralLarge): number {
   return Math.max(...actors.map((id) => commands.findIndex(({ actor }) => actor === id)));
-}
-
-/** Sends back the commands that have used manifests of an earlier version, and leaves the others. */
-function refuseOutdated(commands: QueuedCommand[], error: ManifestsChanged): void {
-  const outdated = commands.filter(({ ifManifests }) => ifManifests !== undefined);
-  const others = commands.filter(({ ifManifests }) => ifManifests === undefined);
-  commands.splice(0, commands.length, ...others);
-  for (const { settle } of outdated) settle?.({ ok: false, error });
 }
