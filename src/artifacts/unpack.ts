@@ -13,6 +13,7 @@ import { invalid } from "../base/problem.ts";
 import { namesOf } from "../platform/files/place.ts";
 import { inSharedTurns } from "../platform/turns.ts";
 import type { Budget } from "./budget.ts";
+import { InflateStream } from "./inflate_stream.ts";
 import { readTar } from "./tar_reader.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
@@ -110,7 +111,11 @@ export async function unpackZip(
   budget: Budget,
   signal?: AbortSignal,
 ): Promise<void> {
-  configure({ useWebWorkers: false, chunkSize: ZIP_PIECE_BYTES });
+  configure({
+    useWebWorkers: false,
+    chunkSize: ZIP_PIECE_BYTES,
+    DecompressionStream: InflateStream,
+  });
   const tree = new UnpackedTree(folder);
   const handle = await open(file);
   const { size } = await handle.stat();
