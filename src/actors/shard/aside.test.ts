@@ -11,6 +11,7 @@ import { openMemoryStore } from "../../store/memory/store.ts";
 import type { ActorId, LoadBounds } from "../../store/port.ts";
 import { shardOf, workflowActorId } from "../actor_ids.ts";
 import { Host } from "../host.ts";
+import { Aside } from "./aside.ts";
 
 const SHARDS = 2;
 const started: Host[] = [];
@@ -133,4 +134,16 @@ test("commands of the mailbox stay in their order, and each is done once if the 
   await settle(50);
   expect(next.owned).toBe(SHARDS);
   expect(await Promise.all([SMALL, LARGE, OTHER_SMALL].map(countOf))).toEqual([2, 2, 1]);
+});
+
+test("many that wait keep further timers of the shard in the store", () => {
+  const aside = new Aside();
+  const command = { actor: "wf/ns/large", body: { type: "timer-fired" }, arrivedAt: 0 };
+  aside.takeFrom([command], command.actor);
+  expect(aside.isFull).toBe(false);
+  for (let count = 1; count < 256; count++) expect(aside.takeBehind(command)).toBe(true);
+  expect(aside.isFull).toBe(true);
+  expect(aside.takeAll()).toHaveLength(256);
+  expect(aside.isFull).toBe(false);
+  expect(aside.takeBehind(command)).toBe(false);
 });

@@ -6,6 +6,9 @@ import type { ActorId } from "../../store/port.ts";
 import type { LargeTurn } from "../large_turn.ts";
 import type { QueuedCommand } from "./actor_batch.ts";
 
+/** So many keep further timers of the shard in the store: a large actor may have ten thousands that are due. */
+const MANY = 256;
+
 export class Aside {
   #commands: QueuedCommand[] = [];
   readonly #actors = new Set<ActorId>();
@@ -14,6 +17,10 @@ export class Aside {
 
   get size(): number {
     return this.#commands.length;
+  }
+
+  get isFull(): boolean {
+    return this.#commands.length >= MANY;
   }
 
   /** The oldest. */

@@ -217,7 +217,7 @@ export class ShardWorker {
           for (let failures = 0, isDone = false; !isDone; failures++) {
             let batches: ActorBatch[] = [];
             try {
-              if (this.#areTimersDue) await this.#loadTimers();
+              if (this.#areTimersDue && !this.#aside.isFull) await this.#loadTimers();
               const known = commands.some(hasKey)
                 ? await findKnownResults(commands, this.shard, this.#deps)
                 : undefined;
@@ -262,7 +262,8 @@ export class ShardWorker {
   }
 
   #hasWork(): boolean {
-    return this.#queue.length > 0 || (this.#areTimersDue && this.#state === "open") ||
+    const mayLoadTimers = this.#state === "open" && !this.#aside.isFull;
+    return this.#queue.length > 0 || (this.#areTimersDue && mayLoadTimers) ||
       (this.#state === "draining" ? this.#rowChanges.isAny : this.#rowChanges.isDue);
   }
 
