@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FairLimiter } from "../platform/fair_limiter.ts";
-import { LargeTurn, SeveralLarge, TurnTaken } from "./large_turn.ts";
+import { LargeTurn, TurnTaken } from "./large_turn.ts";
 
 const { signal } = new AbortController();
 
@@ -15,7 +15,7 @@ test("one batch after the other works on a large actor", async () => {
   first.take("wf/a/one");
   expect(() => second.take("wf/b/two")).toThrow(TurnTaken);
   let isIn = false;
-  const waiting = second.ask("wf/b/two", signal).then(() => isIn = true);
+  const waiting = second.ask("wf/b/two", signal, () => isIn = true);
   await Promise.resolve();
   expect(isIn).toBe(false);
   first.release();
@@ -30,7 +30,7 @@ test("one batch after the other works on a large actor", async () => {
 
 test("what was granted is kept for the next batch, while another one ends", async () => {
   const [first, second] = pair();
-  await second.ask("wf/b/two", signal);
+  await second.ask("wf/b/two", signal, () => {});
   second.release();
   expect(() => first.take("wf/a/one")).toThrow(TurnTaken);
   second.begin();
@@ -42,21 +42,27 @@ test("who is gone holds no turn, whether he waits or it was granted", async () =
   const [first, second] = pair();
   const gone = new AbortController();
   first.take("wf/a/one");
-  const waiting = second.ask("wf/b/two", gone.signal);
+  const waiting = second.ask("wf/b/two", gone.signal, () => {});
   gone.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
   first.release();
-  await second.ask("wf/b/two", signal);
+  await second.ask("wf/b/two", signal, () => {});
   second.drop();
   const late = new AbortController();
-  const granted = second.ask("wf/b/two", late.signal);
+  const granted = second.ask("wf/b/two", late.signal, () => {});
   late.abort(new Error("gone"));
   await expect(granted).rejects.toThrow("gone");
   first.take("wf/a/one");
 });
 
-test("a batch has one large actor", () => {
-  const [turn] = pair();
+test("a batch has one large actor, and keeps its turn while it has commands for it", () => {
+  const [turn, other] = pair();
   turn.take("wf/a/one");
-  expect(() => turn.take("wf/a/two")).toThrow(SeveralLarge);
+  for (const actor of ["wf/a/two", "wf/a/three"]) expect(() => turn.take(actor)).toThrow(TurnTaken);
+  expect([...turn.takeRefused()]).toEqual(["wf/a/two", "wf/a/three"]);
+  expect([...turn.takeRefused()]).toEqual([]);
+  turn.keepFor([{ actor: "wf/a/one" }]);
+  expect(() => other.take("wf/b/two")).toThrow(TurnTaken);
+  turn.keepFor([{ actor: "wf/a/two" }]);
+  other.take("wf/b/two");
 });

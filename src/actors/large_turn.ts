@@ -9,31 +9,21 @@ import { namespaceOf } from "./actor_ids.ts";
 /** What needs no turn. */
 export const SMALL_ACTOR: LoadBounds = { maxNodes: 2_000, maxSize: 2 ** 21 };
 
-/** A batch has commands for several large actors: it must be cut, so that each comes in a batch of its own. */
-export class SeveralLarge extends Error {
-  readonly actors: readonly [ActorId, ActorId];
-  constructor(first: ActorId, second: ActorId) {
-    super("several large actors in one batch");
-    this.actors = [first, second];
-  }
-}
-
-/** Another batch has the turn: the commands for this actor must wait, and those for others need not. */
+/** Another large actor has the turn: the commands for this one must wait, and those for others need not. */
 export class TurnTaken extends Error {
-  readonly actor: ActorId;
-  constructor(actor: ActorId) {
+  constructor() {
     super("another large actor is at work");
-    this.actor = actor;
   }
 }
 
 /** The turn of the batches of one shard. */
 export class LargeTurn {
   readonly #places: FairLimiter;
+  /** Has the turn. */
   #actor: ActorId | undefined;
-  #held: string | undefined;
-  /** Asked for and granted, for the next batch. */
+  /** Has it in the next batch. */
   #next: ActorId | undefined;
+  #refused = new Set<ActorId>();
 
   /** @param places one, shared by all shards of the replica */
   constructor(places: FairLimiter) {
@@ -42,41 +32,58 @@ export class LargeTurn {
 
   /** A batch begins: it has what was asked for before. */
   begin(): void {
-    if (this.#next === undefined) return;
     this.#actor = this.#next;
-    this.#held = namespaceOf(this.#next);
     this.#next = undefined;
   }
 
   /**
    * This actor is to be loaded.
-   * @throws {SeveralLarge} when the batch has loaded another one
-   * @throws {TurnTaken} when its turn has not come: `ask` for it
+   * @throws {TurnTaken} when another one has the turn, in this batch or elsewhere: `ask` for it
    */
   take(actor: ActorId): void {
     if (this.#actor === actor) return;
-    if (this.#actor !== undefined) throw new SeveralLarge(this.#actor, actor);
     const name = namespaceOf(actor);
-    if (this.#places.isFull(name)) throw new TurnTaken(actor);
+    if (this.#actor !== undefined || this.#places.isFull(name)) {
+      this.#refused.add(actor);
+      throw new TurnTaken();
+    }
     void this.#places.enter(name);
     this.#actor = actor;
-    this.#held = name;
   }
 
-  /** Waits until this actor may be loaded by the next batch. @throws {unknown} the reason of the signal */
-  async ask(actor: ActorId, signal: AbortSignal): Promise<void> {
+  /** The actors to which the turn was refused since this was asked. */
+  takeRefused(): ReadonlySet<ActorId> {
+    const refused = this.#refused;
+    if (refused.size > 0) this.#refused = new Set();
+    return refused;
+  }
+
+  /**
+   * Waits until this actor may be loaded by the next batch.
+   * @param granted called as soon as it may be
+   * @throws {unknown} the reason of the signal
+   */
+  async ask(actor: ActorId, signal: AbortSignal, granted: () => void): Promise<void> {
     const name = namespaceOf(actor);
     await this.#places.enter(name, signal);
     // It may have been granted just before.
     if (signal.aborted) this.#places.leave(name);
     signal.throwIfAborted();
     this.#next = actor;
+    granted();
   }
 
-  /** Gives the turn to the next batch. */
+  /**
+   * Keeps the turn while a batch is tried again, if it still has commands for its actor. Given back each time, it would be
+   * lost to others each time.
+   */
+  keepFor(commands: readonly { actor: ActorId }[]): void {
+    if (!commands.some(({ actor }) => actor === this.#actor)) this.release();
+  }
+
+  /** Gives the turn to another batch. */
   release(): void {
-    if (this.#held !== undefined) this.#places.leave(this.#held);
-    this.#held = undefined;
+    if (this.#actor !== undefined) this.#places.leave(namespaceOf(this.#actor));
     this.#actor = undefined;
   }
 

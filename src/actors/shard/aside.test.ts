@@ -25,10 +25,11 @@ function namesIn(shard: number, start: string): string[] {
     .filter((name) => shardOf(workflowActorId("ns", name), SHARDS) === shard);
 }
 
-const [HELD = ""] = namesIn(0, "large");
-const [LARGE = "", OTHER_LARGE = ""] = namesIn(1, "large");
+const [HELD = "", ...BESIDE_HELD] = namesIn(0, "large");
+const [LARGE = "", OTHER_LARGE = "", ...BESIDE_LARGE] = namesIn(1, "large");
 const [SMALL = "", OTHER_SMALL = ""] = namesIn(1, "small");
-const ALL = [HELD, LARGE, OTHER_LARGE, SMALL, OTHER_SMALL];
+const MANY = [...BESIDE_HELD.slice(0, 4), ...BESIDE_LARGE.slice(0, 4)];
+const ALL = [HELD, LARGE, OTHER_LARGE, SMALL, OTHER_SMALL, ...MANY];
 
 function send(host: Host, name: string, body: object = { type: "add" }): Promise<TallyAnswer> {
   return host.execute("ns", name, body as never) as unknown as Promise<TallyAnswer>;
@@ -44,6 +45,8 @@ async function world() {
     if (!id.includes("large")) return stored;
     if (bounds !== undefined) return stored && { ...stored, withoutNodes: true as const };
     if (id.endsWith(HELD)) await gate.promise;
+    // So long that others ask for the turn meanwhile.
+    await settle(5);
     return stored;
   };
   const shards = new Proxy(store.shards, {
@@ -93,6 +96,19 @@ test("others of the shard go on, and those that wait are done in their order", a
   expect((await Promise.all(waiting)).map(({ count }) => count)).toEqual([1, 2, 1, 3]);
 });
 
+test("several large ones of several shards have their turns, each once", async () => {
+  const { gate, replica } = await world();
+  const host = await replica("second");
+  const held = send(host, HELD);
+  await settle();
+  const waiting = [...MANY, ...MANY].map((name) => send(host, name));
+  await settle();
+  gate.resolve();
+  await held;
+  const counts = (await Promise.all(waiting)).map(({ count }) => count);
+  expect(counts).toEqual([...MANY.map(() => 1), ...MANY.map(() => 2)]);
+});
+
 test("who drains waits for them", async () => {
   const { gate, replica, countOf } = await world();
   const host = await replica("second");
@@ -139,7 +155,7 @@ test("commands of the mailbox stay in their order, and each is done once if the 
 test("many that wait keep further timers of the shard in the store", () => {
   const aside = new Aside();
   const command = { actor: "wf/ns/large", body: { type: "timer-fired" }, arrivedAt: 0 };
-  aside.takeFrom([command], command.actor);
+  aside.takeFrom([command], [command.actor]);
   expect(aside.isFull).toBe(false);
   for (let count = 1; count < 256; count++) expect(aside.takeBehind(command)).toBe(true);
   expect(aside.isFull).toBe(true);

@@ -36,9 +36,9 @@ export class Aside {
     return isBehind;
   }
 
-  /** Takes those of an actor and all behind them. @returns the others */
-  takeFrom(commands: readonly QueuedCommand[], actor: ActorId): QueuedCommand[] {
-    this.#actors.add(actor);
+  /** Takes those of actors and all behind them. @returns the others */
+  takeFrom(commands: readonly QueuedCommand[], actors: Iterable<ActorId>): QueuedCommand[] {
+    for (const actor of actors) this.#actors.add(actor);
     return commands.filter((command) => !this.takeBehind(command));
   }
 
@@ -48,22 +48,17 @@ export class Aside {
     this.#hasMail ||= command.cursor !== undefined;
   }
 
-  /** Asks for the turn of an actor, once for all that wait. @param back its next batch may begin */
-  async ask(
-    turn: LargeTurn,
-    actor: ActorId,
-    signal: AbortSignal,
-    back: () => void,
-  ): Promise<void> {
-    if (this.#isAsked) return;
+  /** Asks for the turn of the actor that waits first, once for all that wait. @param back its next batch may begin */
+  async ask(turn: LargeTurn, signal: AbortSignal, back: () => void): Promise<void> {
+    const { first } = this;
+    if (this.#isAsked || first === undefined) return;
     this.#isAsked = true;
-    try {
-      await turn.ask(actor, signal);
+    const granted = () => {
       this.#isAsked = false;
       back();
-    } catch {
-      // The shard is gone.
-    }
+    };
+    // If it fails, the shard is gone.
+    await turn.ask(first.actor, signal, granted).catch(() => {});
   }
 
   /** Nothing waits any more. */

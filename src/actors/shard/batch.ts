@@ -13,7 +13,7 @@ import type { ActorBatch, QueuedCommand } from "./actor_batch.ts";
 import { applyCommands, type ApplyMode, Poisoned } from "./apply_commands.ts";
 import { type BatchDeps, BatchEnv } from "./batch_env.ts";
 import { ChangeDraft } from "./change_draft.ts";
-import { type LargeTurn, SeveralLarge, TurnTaken } from "../large_turn.ts";
+import { type LargeTurn, TurnTaken } from "../large_turn.ts";
 import { loadActor, needsPartOnly, Unreadable } from "./load_actor.ts";
 import { putAside } from "./put_aside.ts";
 import { StoreTrouble } from "./store_trouble.ts";
@@ -28,7 +28,6 @@ const MAX_FAILURES = 3;
  * @param suspects actors that must be looked for in the store even when a command says it makes them
  * @param turn of this batch, for an actor that is large
  * @throws {StoreTrouble} nothing was applied
- * @throws {SeveralLarge} nothing was applied
  * @throws {TurnTaken} nothing was applied
  */
 export function applyBatch(
@@ -163,8 +162,7 @@ async function learnFrom(
   tries: Tries,
   deps: BatchDeps,
 ): Promise<ActorBatch | undefined> {
-  if (defect instanceof StoreTrouble) throw defect;
-  if (defect instanceof SeveralLarge || defect instanceof TurnTaken) throw defect;
+  if (defect instanceof StoreTrouble || defect instanceof TurnTaken) throw defect;
   const { id, kind, commands, env } = tries;
   const poison = tries.poison ?? new Map<QueuedCommand, { error: unknown }>();
   const refuse = (one: QueuedCommand) => (tries.poison = poison).set(one, { error: cause });

@@ -30,7 +30,6 @@ export class Unreadable extends Problem {
  *
  * @throws {StoreTrouble}
  * @throws {Unreadable}
- * @throws {SeveralLarge}
  * @throws {TurnTaken}
  */
 export async function loadActor(

@@ -17,7 +17,7 @@ import {
   type ShardState,
   StaleEpoch,
 } from "../../store/port.ts";
-import { LargeTurn, SeveralLarge, TurnTaken } from "../large_turn.ts";
+import { LargeTurn, TurnTaken } from "../large_turn.ts";
 import { Moved } from "../result.ts";
 import type { PostWebhooks } from "../webhooks/delivery.ts";
 import type { ActorBatch, KnownResults, QueuedCommand } from "./actor_batch.ts";
@@ -233,7 +233,6 @@ export class ShardWorker {
               isDone = true;
             } catch (cause) {
               for (const { id } of batches) cache.drop(id, this.lease);
-              this.#turn.release();
               await this.#prepareAgain(commands, suspects, failures, cause);
             }
           }
@@ -274,15 +273,17 @@ export class ShardWorker {
     failures: number,
     failure: unknown,
   ): Promise<void> {
+    const refused = this.#turn.takeRefused();
     try {
-      if (failure instanceof SeveralLarge) this.#cut(commands, secondOf(commands, failure));
-      else if (failure instanceof TurnTaken) this.#setAside(commands, failure.actor);
+      if (failure instanceof TurnTaken) this.#setAside(commands, refused);
       else if (failure instanceof LargeCommit) this.#cut(commands, Math.ceil(commands.length / 2));
       else if (failure instanceof ActorExists) suspects.push(failure.actor);
       else if (failure instanceof ManifestsChanged) refuseOutdated(commands, failure);
       else if (failure instanceof StoreTrouble) {
+        this.#turn.release();
         await this.#pause(failures, failure.cause, commands);
       } else throw failure;
+      this.#turn.keepFor(commands);
     } catch (cause) {
       const error = this.#committer.isDoubtful || this.#isAnswering
         ? unavailable("The outcome is unknown: the workflow moved to another replica")
@@ -307,12 +308,12 @@ export class ShardWorker {
     this.#queue.unshift(...commands.splice(place));
   }
 
-  /** Lets the commands of an actor wait for its turn, and the others of the batch go on. */
-  #setAside(commands: QueuedCommand[], actor: ActorId): void {
+  /** Lets the commands of large actors wait for their turn, and the others of the batch go on. */
+  #setAside(commands: QueuedCommand[], actors: ReadonlySet<ActorId>): void {
     if (this.#state === "gone") throw new StaleEpoch(this.shard);
-    commands.splice(0, commands.length, ...this.#aside.takeFrom(commands, actor));
-    this.#queue = this.#aside.takeFrom(this.#queue, actor);
-    void this.#aside.ask(this.#turn, actor, this.#abort.signal, () => {
+    commands.splice(0, commands.length, ...this.#aside.takeFrom(commands, actors));
+    this.#queue = this.#aside.takeFrom(this.#queue, actors);
+    void this.#aside.ask(this.#turn, this.#abort.signal, () => {
       this.#queue = [...this.#aside.takeAll(), ...this.#queue];
       this.#kick();
     });
@@ -392,9 +393,4 @@ export class ShardWorker {
       if (now - command.arrivedAt > PATIENCE_MS) command.settle?.({ ok: false, error });
     }
   }
-}
-
-/** Where the commands of the second of two actors begin. */
-function secondOf(commands: QueuedCommand[], { actors }: SeveralLarge): number {
-  return Math.max(...actors.map((id) => commands.findIndex(({ actor }) => actor === id)));
 }
