@@ -27,6 +27,10 @@ test("a refusal of a value's type comes with its place and what belongs there; a
     .toBe(`${refusal} (at spec.templates[1].steps[1]: write a list there)`);
   expect(withPlace(refusal, steps([]))).toBe(refusal);
   expect(withPlace("entrypoint is required", steps({}))).toBe("entrypoint is required");
+  const told =
+    "json: cannot unmarshal object into Go struct field value of type string; write it so";
+  const parameters = { spec: { arguments: { parameters: [{ name: "p", value: {} }] } } };
+  expect(withPlace(told, parameters)).toBe(`${told} (at spec.arguments.parameters[0].value)`);
 });
 
 test("the place of a value of the wrong type has its line, also in a list", () => {

@@ -241,7 +241,10 @@ export function withPlace(
     decodeAny({ kind: "Workflow", ...object });
   } catch (error) {
     if (!(error instanceof DecodeError) || !MISFIT.test(error.message)) return message;
-    const wanted = TYPES.find(([begins]) => type.startsWith(begins))?.[1];
+    // What follows the type says already how to write it.
+    const wanted = type.includes(";")
+      ? undefined
+      : TYPES.find(([begins]) => type.startsWith(begins))?.[1];
     const line = lineOf?.(error.path);
     const place = `at ${pathText(error.path)}${line === undefined ? "" : `, line ${line}`}`;
     return `${message} (${wanted === undefined ? place : `${place}: write ${wanted} there`})`;
