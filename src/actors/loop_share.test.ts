@@ -16,31 +16,28 @@ function countingClock() {
   return { at, clock };
 }
 
+/** Takes 10 ms a step. */
+function* work(at: { now: number }, steps: number): Generator<void, string> {
+  for (let step = 0; step < steps; step++) {
+    at.now += 10;
+    yield;
+  }
+  return "done";
+}
+
 test("long work that begins within a turn lets others in as well", async () => {
   const { at, clock } = countingClock();
-  function* work(): Generator<void, string> {
-    for (let step = 0; step < 20; step++) {
-      at.now += 10;
-      yield;
-    }
-    return "done";
-  }
   const share = new LoopShare(clock);
-  expect(await share.run(() => share.runInTurns(work()))).toBe("done");
+  expect(await share.run(() => share.runInTurns(work(at, 20)))).toBe("done");
   expect(at.rests).toBe(5);
 });
 
 test("long works of several actors, one after the other, let others in as if they were one", async () => {
   const { at, clock } = countingClock();
-  function* work(): Generator<void, string> {
-    for (let step = 0; step < 2; step++) {
-      at.now += 10;
-      yield;
-    }
-    return "done";
-  }
   const share = new LoopShare(clock);
-  for (let actor = 0; actor < 10; actor++) expect(await share.runInTurns(work())).toBe("done");
+  for (let actor = 0; actor < 10; actor++) {
+    expect(await share.runInTurns(work(at, 2))).toBe("done");
+  }
   // 200 ms of work, and a rest after each that is over 30.
   expect(at.rests).toBe(5);
 });

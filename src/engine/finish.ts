@@ -118,14 +118,11 @@ export function finishWorkflow(turn: Turn): void {
   let phase: EndPhase = root.phase === "Failed" || root.phase === "Error"
     ? root.phase
     : "Succeeded";
-  let message = root.message;
-  if (phase === "Succeeded") {
-    // What its node says, such as who resumed it, is no message of a workflow that has succeeded.
-    message = undefined;
-    if (exit !== undefined && isFailedOrError(exit)) {
-      phase = exit.phase as EndPhase;
-      message = exit.message;
-    }
+  // What its node says, such as who resumed it, is no message of a workflow that has succeeded.
+  let message = phase === "Succeeded" ? undefined : root.message;
+  if (phase === "Succeeded" && exit !== undefined && isFailedOrError(exit)) {
+    phase = exit.phase as EndPhase;
+    message = exit.message;
   }
   const stopped = isStopped(turn, root, phase) ? shutdownMessage(turn.state) : undefined;
   complete(turn, phase, stopped ?? message);

@@ -51,14 +51,7 @@ export function mountPages(
     const { path } = c.env.target;
     const theme = getCookie(c, "sluice-theme");
     const query = new URLSearchParams(c.req.query());
-    const facts = {
-      root: rootFrom(path),
-      here,
-      path,
-      query,
-      theme,
-      login,
-    };
+    const facts = { root: rootFrom(path), here, path, query, theme, login };
     return c.html(shell(built, facts), status, headers);
   };
   for (const { path } of PAGES) app.get(path, (c) => show(c, path, 200));

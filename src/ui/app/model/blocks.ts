@@ -3,19 +3,21 @@
  * to the frame and one leaves it, because edges of their own would pass behind what stands in other columns.
  */
 import { type Chain, chainsOf } from "./chains.ts";
-import { COLUMN_GAP, GAP, LAYER_GAP, lengthOf, sideToSide } from "./layered.ts";
+import {
+  COLUMN_GAP,
+  type Extent,
+  extentOf,
+  GAP,
+  LAYER_GAP,
+  lengthOf,
+  sideToSide,
+} from "./layered.ts";
 import { type LayoutAnswer, type LayoutRequest, type Point, READABLE } from "./layout.ts";
 
 /** So many rows are no block, however small the canvas is. */
 const FEW = 4;
 /** Between a frame and what is in it, px. */
 const PADDING = 10;
-
-/** Along the direction of the graph, and across. */
-interface Extent {
-  along: number;
-  across: number;
-}
 
 interface Block extends Extent {
   id: string;
@@ -64,7 +66,7 @@ export function withBlocks(
   });
   const lines = new Map([...outside.keys()].map((key, at) => [key, answer.lines[at] ?? []]));
   const sizes: Sizes = new Map(
-    request.nodes.map(({ id, width, height }) => [id, isTurned ? height : width]),
+    request.nodes.map((node) => [node.id, extentOf(node, request.direction).along]),
   );
   const places = { ...answer.places };
   for (const block of blocks) {
@@ -120,13 +122,10 @@ function blocksOf(request: LayoutRequest): Block[] {
 /** What the longest of the chains takes. */
 function rowOf(chains: readonly Chain[], { nodes, direction }: LayoutRequest): Extent {
   const extents = chains.map(({ steps }) => {
-    const sizes = steps.map((at) => nodes[at] ?? { width: 0, height: 0 });
-    const [along, across] = direction === "TB"
-      ? [sizes.map(({ height }) => height), sizes.map(({ width }) => width)]
-      : [sizes.map(({ width }) => width), sizes.map(({ height }) => height)];
+    const sizes = steps.map((at) => extentOf(nodes[at] ?? { width: 0, height: 0 }, direction));
     return {
-      along: along.reduce((sum, one) => sum + LAYER_GAP + one, -LAYER_GAP),
-      across: across.reduce((most, one) => Math.max(most, one), 0),
+      along: sizes.reduce((sum, { along }) => sum + LAYER_GAP + along, -LAYER_GAP),
+      across: sizes.reduce((most, { across }) => Math.max(most, across), 0),
     };
   });
   return extents.reduce((most, one) => ({
@@ -145,9 +144,7 @@ function columnOf(
   rest: number,
   { direction, room }: LayoutRequest,
 ): number {
-  const [along, across] = direction === "TB"
-    ? [room.height, room.width]
-    : [room.width, room.height];
+  const { along, across } = extentOf(room, direction);
   const scaleOf = (most: number) =>
     Math.min(
       along / (rest + Math.ceil(count / most) * (row.along + COLUMN_GAP)),

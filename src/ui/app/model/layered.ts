@@ -2,7 +2,7 @@
  * Lays out large graphs: in layers by the longest way from the beginning, each layer in the order that its neighbours suggest.
  * Takes time in proportion to nodes and edges, where a tidier layout takes minutes.
  */
-import { type LayoutAnswer, type LayoutRequest, type Point } from "./layout.ts";
+import type { LayoutAnswer, LayoutRequest, Point, Size } from "./layout.ts";
 
 /** Between neighbours of a layer, and between layers, px. */
 export const GAP = 18;
@@ -22,11 +22,14 @@ const SMALL_COLUMN = 40;
 /** How much longer a node is in the direction of the layers than across, with gaps: makes broken layers about square. */
 const SHAPE = 3.4;
 
-/** A node, or a bend of a long edge. */
-interface Spot {
-  /** Size along the layers' direction, and across. */
+/** A size along the direction of the graph, and across. */
+export interface Extent {
   along: number;
   across: number;
+}
+
+/** A node, or a bend of a long edge. */
+interface Spot extends Extent {
   layer: number;
   before: Spot[];
   after: Spot[];
@@ -70,14 +73,19 @@ export function lengthOf(request: LayoutRequest): number {
   );
 }
 
+export function extentOf(
+  { width, height }: Size,
+  direction: LayoutRequest["direction"],
+): Extent {
+  return direction === "TB" ? { along: height, across: width } : { along: width, across: height };
+}
+
 /** The nodes by id, in their layers, and the two ends of each edge. */
 function spotsOf(
   { nodes, edges, direction }: LayoutRequest,
 ): { spots: Map<string, Spot>; ways: Spot[][] } {
-  const isAcross = direction === "TB";
   const spots = new Map(nodes.map((node): [string, Spot] => [node.id, {
-    along: isAcross ? node.height : node.width,
-    across: isAcross ? node.width : node.height,
+    ...extentOf(node, direction),
     ...{ layer: 0, before: [], after: [], rank: 0, x: 0, y: 0 },
   }]));
   const ways = edges.map(([from, to]) => {

@@ -84,14 +84,10 @@ function alikeOf(rows: readonly Row[]): Row[][] {
     let at = numberOf(before);
     return steps.map((step) => at = numberOf(`${at} ${partOf(step)}`));
   };
-  const ended = new Map<string, Row[]>();
-  for (const row of rows.filter(({ after }) => after !== undefined)) {
-    const key = `${beginnings(row).at(-1)} ${row.after}`;
-    const same = ended.get(key);
-    if (same === undefined) ended.set(key, [row]);
-    else same.push(row);
-  }
-  const alike = [...ended.values()];
+  const ended = rows.filter(({ after }) => after !== undefined);
+  const alike = [
+    ...Map.groupBy(ended, (row) => `${beginnings(row).at(-1)} ${row.after}`).values(),
+  ];
   /** Beginning → most of the rows that begin so. */
   const most = new Map<number, Row[]>();
   const begin = (same: Row[]) => {
