@@ -70,7 +70,7 @@ async function open(kind: string): Promise<{ flag: string; stop(): Promise<unkno
     return { flag: redis.url, stop: () => redis.stop() };
   }
   const folder = mkdtempSync(join(tmpdir(), "sluice-large-"));
-  await fill(await openSqliteStore({ folder, synchronous: "NORMAL" }));
+  await fill(await openSqliteStore({ folder, durability: "everysec" }));
   const stop = () => Promise.resolve(rmSync(folder, { recursive: true }));
   return { flag: `sqlite:${folder}`, stop };
 }

@@ -69,7 +69,7 @@ const ADAPTERS: Record<string, (stored: number) => Promise<Setting>> = {
   },
   async sqlite(stored) {
     const folder = mkdtempSync(join(tmpdir(), "sluice-lists-"));
-    await fillWith(await openSqliteStore({ folder, synchronous: "NORMAL" }), stored);
+    await fillWith(await openSqliteStore({ folder, durability: "everysec" }), stored);
     const server = await startServer(
       [`--store=sqlite:${folder}`, "--log-level=info"],
       WITH_HEAP_PROBE,

@@ -48,9 +48,9 @@ async function openOnRedis(fsync: "everysec" | "always"): Promise<Opened> {
   };
 }
 
-async function openOnSqlite(synchronous: "FULL" | "NORMAL"): Promise<Opened> {
+async function openOnSqlite(durability: "always" | "everysec"): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-  const store = await openSqliteStore({ folder, synchronous });
+  const store = await openSqliteStore({ folder, durability });
   return {
     store,
     close: async () => {
@@ -63,8 +63,8 @@ async function openOnSqlite(synchronous: "FULL" | "NORMAL"): Promise<Opened> {
 const ADAPTERS: Record<string, () => Promise<Opened>> = {
   redis: () => openOnRedis("everysec"),
   "redis-always": () => openOnRedis("always"),
-  sqlite: () => openOnSqlite("FULL"),
-  "sqlite-normal": () => openOnSqlite("NORMAL"),
+  sqlite: () => openOnSqlite("always"),
+  "sqlite-normal": () => openOnSqlite("everysec"),
 };
 
 function entryOf(i: number, phase: string): IndexEntry {

@@ -115,6 +115,7 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     ".": ["traces"],
     files: ["."],
     process: ["."],
+    sqlite: ["."],
     traces: ["."],
   },
   store: {

@@ -59,9 +59,8 @@ function openStore(
 ): Promise<Store> {
   if (store === "memory:") return Promise.resolve(openMemoryStore());
   if (store.startsWith("sqlite:")) {
-    const synchronous = durability === "always" ? "FULL" : "NORMAL";
     const folder = store.slice("sqlite:".length);
-    return openSqliteStore({ folder, synchronous, labelPrefix, onUnreadable });
+    return openSqliteStore({ folder, durability, labelPrefix, onUnreadable });
   }
   const wait = redisWait > 0 ? { replicas: redisWait, timeoutMs: redisWaitTimeout } : undefined;
   return openRedisStore({ url: store, labelPrefix, wait, onTrouble, onUnreadable });

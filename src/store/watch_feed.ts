@@ -10,6 +10,8 @@ import type { Wakeups } from "./wakeups.ts";
 export interface WatchedFeed {
   /** Changes after a version, oldest first, at most `max`. @throws {VersionTooOld} when some of them are gone */
   read(after: number, max: number): Change[];
+  /** Ends when all that would be read is durable; undefined when it is. @default always */
+  settled?(): Promise<void> | undefined;
   isClosed(): boolean;
   wakeups: Wakeups;
 }
@@ -26,6 +28,7 @@ export async function* watchFeed(
 ): AsyncGenerator<Change[]> {
   let at = parseVersion(after);
   while (!signal.aborted && !feed.isClosed()) {
+    await feed.settled?.();
     const changes = feed.read(at, FEED_BATCH);
     const last = changes.at(-1);
     if (last === undefined) {

@@ -59,9 +59,8 @@ function openArchive(config: Config): Archive | undefined {
   if (place === "store") return undefined;
   const indexedParameters = listOf(config.archiveIndexParameters);
   if (place.startsWith(SQLITE)) {
-    const synchronous = config.durability === "always" ? "FULL" : "NORMAL";
     const folder = place.slice(SQLITE.length);
-    return openSqliteArchive({ folder, synchronous, indexedParameters });
+    return openSqliteArchive({ folder, durability: config.durability, indexedParameters });
   }
   return openPostgresArchive({
     url: place,

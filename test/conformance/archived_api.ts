@@ -29,7 +29,7 @@ export async function runOnSqlite(dir: string): Promise<ConformanceResult> {
       openSqliteArchive({
         folder: join(folder, `${++opened}`),
         indexedParameters: [],
-        synchronous: "NORMAL",
+        durability: "everysec",
       }));
   } finally {
     await rm(folder, { recursive: true });

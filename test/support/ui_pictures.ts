@@ -158,7 +158,7 @@ const STORED = 420;
 
 /** A day of finished workflows before now. */
 async function fillStore(folder: string, now: number): Promise<void> {
-  const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+  const store = await openSqliteStore({ folder, durability: "everysec" });
   await storeWorkflows(store, STORED, (i) => {
     const name = `${NAMES[i % NAMES.length]}-${(0x5a1b3 + i * 7919).toString(36)}`;
     const phase: NonNullable<JobOptions["phase"]> = i % 67 === 3

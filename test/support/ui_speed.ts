@@ -137,7 +137,7 @@ export const LARGE = {
 
 /** Fills a folder of SQLite with finished workflows and the large ones. */
 export async function storeForSpeed(folder: string, finished: number): Promise<void> {
-  const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+  const store = await openSqliteStore({ folder, durability: "everysec" });
   await storeWorkflows(store, finished, (i) => finishedJob(i));
   const large: ActorChange[] = [
     manyNodes(LARGE.loop, 5_000),

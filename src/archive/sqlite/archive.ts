@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nextTurn } from "../../platform/clock.ts";
-import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite_file.ts";
+import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite/sqlite_file.ts";
 import type {
   Archive,
   ArchivedEntry,
@@ -364,12 +364,14 @@ class SqliteArchive implements Archive {
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#file.close());
+    await this.#writes;
+    this.#file.close();
   }
 
-  #inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this.#writes.then(work);
-    this.#writes = done.catch(() => {});
+  /** Writes in its turn; resolves when that is durable. */
+  #inTurn(write: () => void | Promise<void>): Promise<void> {
+    const done = this.#writes.then(write).then(() => this.#file.settle());
+    this.#writes = done.then(() => this.#file.tidy()).catch(() => {});
     return done;
   }
 }

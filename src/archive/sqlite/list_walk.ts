@@ -3,7 +3,7 @@
  * the fewest rows ahead, newest first.
  */
 import type { SQLInputValue } from "node:sqlite";
-import { inPortions, type Row, type SqliteFile } from "../../platform/sqlite_file.ts";
+import { inPortions, type Row, type SqliteFile } from "../../platform/sqlite/sqlite_file.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { ArchivedEntry, ArchivePosition, ArchiveQuery } from "../port.ts";
 import { comparePositions, matchesEntry, positionOf } from "../query.ts";

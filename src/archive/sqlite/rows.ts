@@ -1,7 +1,7 @@
 /** Rows of the archive's SQLite file: their entries, and how they are written together with all that counts them. */
 import { isJsonObject } from "../../base/json.ts";
 import { parseOrUndefined } from "../../base/json_text.ts";
-import type { Row, SqliteFile } from "../../platform/sqlite_file.ts";
+import type { Row, SqliteFile } from "../../platform/sqlite/sqlite_file.ts";
 import type { ArchivedEntry, ArchivedWorkflow } from "../port.ts";
 import { type Bucket, bucketsOf } from "../created.ts";
 import { countOf, placeOf, Tally } from "../query.ts";

@@ -1,15 +1,15 @@
 /**
  * The connection of the embedded store: it opens the folder for this process alone, and writes in batches. All
- * writes of one turn of the event loop form one transaction, so that they share one fsync. Each write is atomic: a job
- * refuses before it writes anything, and if one fails in another way, the batch is rolled back and each job runs in a
- * transaction of its own.
+ * writes of one turn of the event loop, and those that come while the disk is busy with the transaction before, form one
+ * transaction, so that they share one wait for the disk. Each write is atomic: a job refuses before it writes anything, and
+ * if one fails in another way, the batch is rolled back and each job runs in a transaction of its own.
  */
 import { Problem } from "../../base/problem.ts";
-import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite_file.ts";
+import { SqliteFile, type SqliteFileOptions } from "../../platform/sqlite/sqlite_file.ts";
 import { ActorExists, StaleEpoch } from "../port.ts";
 import { MIGRATIONS } from "./schema.ts";
 
-export type { Row } from "../../platform/sqlite_file.ts";
+export type { Row } from "../../platform/sqlite/sqlite_file.ts";
 
 /** Name of the file with the store in its folder. */
 export const STORE_FILE = "sluice.db";
@@ -25,6 +25,12 @@ interface Job {
   failed: (error: unknown) => void;
 }
 
+/** What a job is told once its transaction is durable, or that nobody knows whether it is. */
+interface Outcome {
+  tell: () => void;
+  failed: (error: unknown) => void;
+}
+
 /** Most jobs in one transaction; this bounds how long the event loop is blocked. */
 const MAX_BATCH = 1_000;
 
@@ -35,6 +41,8 @@ export class SqliteDatabase extends SqliteFile {
   readonly #counters = new Map<string, number>();
   readonly #changedCounters = new Set<string>();
   #jobs: Job[] = [];
+  #isWriting = false;
+  #unsettled: Promise<void> | undefined;
 
   /**
    * @throws {Problem} FailedPrecondition when another process has the folder open, or a newer version wrote it;
@@ -69,44 +77,83 @@ export class SqliteDatabase extends SqliteFile {
     return value;
   }
 
-  /** Queues a write for the transaction at the end of this turn; resolves when it is durable. */
+  /**
+   * Ends when all that can be read is durable; undefined when it is. Whoever reads in the turn in which it ends reads nothing
+   * else.
+   */
+  get unsettled(): Promise<void> | undefined {
+    return this.#unsettled;
+  }
+
+  /** Queues a write for the next transaction; resolves when it is durable. */
   write<T>(run: () => T): Promise<T> {
     if (this.isClosed) return Promise.reject(this.closedProblem());
     return new Promise((resolve, reject) => {
-      if (this.#jobs.length === 0) setImmediate(() => this.#flush());
       this.#jobs.push({ run, done: resolve as (value: unknown) => void, failed: reject });
+      this.#goOn();
     });
   }
 
   /** Writes what is queued, then releases the folder. */
   override close(): void {
     if (this.isClosed) return;
-    while (this.#jobs.length > 0) this.#flush();
-    super.close();
+    const outcomes: Outcome[] = [];
+    try {
+      // The log may just be emptied, and until that is durable nothing may be written.
+      this.settleNow();
+      while (this.#jobs.length > 0) outcomes.push(...this.#writeSome());
+      this.settleNow();
+      for (const { tell } of outcomes) tell();
+    } catch (error) {
+      for (const { failed } of [...outcomes, ...this.#jobs.splice(0)]) failed(error);
+    } finally {
+      super.close();
+    }
   }
 
-  #flush(): void {
+  #goOn(): void {
+    if (this.#isWriting || this.#jobs.length === 0) return;
+    this.#isWriting = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    if (this.isClosed) return;
+    const outcomes = this.#writeSome();
+    try {
+      this.#unsettled = this.settle();
+      await this.#unsettled;
+      for (const { tell } of outcomes.splice(0)) tell();
+      this.#unsettled = undefined;
+      await this.tidy();
+    } catch (error) {
+      for (const { failed } of outcomes) failed(error);
+    }
+    this.#isWriting = false;
+    this.#goOn();
+  }
+
+  #writeSome(): Outcome[] {
     const jobs = this.#jobs.splice(0, MAX_BATCH);
-    if (jobs.length === 0) return;
-    if (this.#jobs.length > 0) setImmediate(() => this.#flush());
-    if (this.#runTogether(jobs) || jobs.length === 1) return;
-    for (const job of jobs) this.#runTogether([job]);
+    return this.#runTogether(jobs) ?? jobs.flatMap((job) => this.#runTogether([job]) ?? []);
   }
 
-  /** False when one of several jobs failed: nothing was written, and no job has its answer yet. */
-  #runTogether(jobs: Job[]): boolean {
-    const answers: (() => void)[] = [];
+  /** Undefined when one of several jobs failed: nothing was written, and no job has its answer yet. */
+  #runTogether(jobs: Job[]): Outcome[] | undefined {
+    if (jobs.length === 0) return [];
+    const outcomes: Outcome[] = [];
     const counters = new Map(this.#counters);
     this.#changedCounters.clear();
     try {
+      this.assertUsable();
       this.database.exec("BEGIN IMMEDIATE");
       for (const { run, done, failed } of jobs) {
         try {
           const value = run();
-          answers.push(() => done(value));
+          outcomes.push({ tell: () => done(value), failed });
         } catch (error) {
           if (!isRefusal(error)) throw error;
-          answers.push(() => failed(error));
+          outcomes.push({ tell: () => failed(error), failed });
         }
       }
       for (const name of this.#changedCounters) {
@@ -117,18 +164,17 @@ export class SqliteDatabase extends SqliteFile {
         );
       }
       this.database.exec("COMMIT");
+      return outcomes;
     } catch (error) {
       for (const [name, value] of counters) this.#counters.set(name, value);
       for (const name of this.#changedCounters) {
         if (!counters.has(name)) this.#counters.delete(name);
       }
       this.rollBack();
-      if (jobs.length > 1) return false;
+      if (jobs.length > 1) return undefined;
       jobs[0]?.failed(this.problemOf(error));
-      return true;
+      return [];
     }
-    for (const answer of answers) answer();
-    return true;
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../list_query.ts";
 import { Turns } from "../../platform/turns.ts";
 import type { IndexEntry, ListQuery } from "../port.ts";
-import { inPortions } from "../../platform/sqlite_file.ts";
+import { inPortions } from "../../platform/sqlite/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { parseEntry } from "./index_entry.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "../manifest_list.ts";
 import type { Change } from "../port.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
-import { inPortions } from "../../platform/sqlite_file.ts";
+import { inPortions } from "../../platform/sqlite/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { type FeedBounds, publishChange } from "./feed.ts";
 import type { Wakeups } from "../wakeups.ts";

@@ -6,7 +6,7 @@ import type { PartText } from "../../base/part_text.ts";
 import { crc32 } from "node:zlib";
 import { Turns } from "../../platform/turns.ts";
 import { type LoadBounds, NODE_PART_PREFIX } from "../port.ts";
-import { inPortions } from "../../platform/sqlite_file.ts";
+import { inPortions } from "../../platform/sqlite/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 
 /** Row number of an actor. */

@@ -55,6 +55,7 @@ export class SqliteQuery implements QueryStore {
     this.#completedLabel = completedLabel;
     this.#readChange = changeReader(onUnreadable);
     this.#feed = {
+      settled: () => database.unsettled,
       read: (after, max) => readFeed(database, this.#readChange, after, max),
       isClosed: () => database.isClosed,
       wakeups,

@@ -11,6 +11,7 @@ import { SqliteDatabase, type SqliteOptions } from "./database.ts";
 import { SqliteEvents } from "./events.ts";
 import { SqliteManifests } from "./manifests.ts";
 import { SqliteQuery } from "./query.ts";
+import { settledReads } from "./settled_reads.ts";
 import { SqliteShards } from "./shards.ts";
 import { Wakeups } from "../wakeups.ts";
 
@@ -28,6 +29,10 @@ export interface SqliteStoreOptions extends SqliteOptions {
   /** Number of characters of changes that it keeps, at least the last change. @default {16 Mi} */
   feedSize?: number;
 }
+
+/** Reads whose results are shown, or have effects outside. */
+const SHARD_READS = ["loadShard", "loadActor", "readRemains", "findAnswers"] as const;
+const QUERY_READS = ["list", "count", "findByUid", "version", "changes", "history"] as const;
 
 /** Tables that `clear` empties: all but membership. */
 const DATA_TABLES = [
@@ -53,7 +58,7 @@ const DATA_TABLES = [
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { now = Date.now, feedLength = 20_000, feedSize = 2 ** 24 } = options;
-  const { synchronous = "FULL", onUnreadable = () => {} } = options;
+  const { durability = "always", onUnreadable = () => {} } = options;
   const completed = completedLabel({ ...STANDARD_NAMING, ...options });
   const { database = new SqliteDatabase(options) } = options;
   await database.write(() => {
@@ -61,24 +66,28 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     database.run("DELETE FROM replica");
   });
   const wakeups = new Wakeups();
+  const bounds = { feedLength, feedSize };
+  const shards = new SqliteShards(database, {
+    now,
+    wakeups,
+    ...bounds,
+    completedLabel: completed,
+    onUnreadable,
+  });
+  const query = new SqliteQuery(database, wakeups, completed, onUnreadable);
+  const manifests = new SqliteManifests(database, wakeups, bounds);
+  const events = new SqliteEvents(database, wakeups, now);
   return {
     membership: createMembership(database, now),
-    shards: new SqliteShards(database, {
-      now,
-      wakeups,
-      feedLength,
-      feedSize,
-      completedLabel: completed,
-      onUnreadable,
-    }),
-    query: new SqliteQuery(database, wakeups, completed, onUnreadable),
-    manifests: new SqliteManifests(database, wakeups, { feedLength, feedSize }),
-    events: new SqliteEvents(database, wakeups, now),
-    blobs: createBlobs(database),
+    shards: settledReads(database, shards, SHARD_READS),
+    query: settledReads(database, query, QUERY_READS),
+    manifests: settledReads(database, manifests, ["get", "list"]),
+    events: settledReads(database, events, ["depth", "oldest", "deliveries", "delivery"]),
+    blobs: settledReads(database, createBlobs(database), ["getBlob"]),
     async ping() {
       database.get("SELECT 1");
     },
-    durability: () => synchronous === "FULL" ? "always" : "everysec",
+    durability: () => durability,
     async clear() {
       await database.write(() => {
         for (const table of DATA_TABLES) database.run(`DELETE FROM ${table}`);

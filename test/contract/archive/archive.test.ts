@@ -20,7 +20,7 @@ describe("sqlite", () =>
       Promise.resolve(openSqliteArchive({
         folder,
         indexedParameters: INDEXED_PARAMETERS,
-        synchronous: "NORMAL",
+        durability: "everysec",
       }));
     return {
       archive: await open(),

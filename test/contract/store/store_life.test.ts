@@ -339,7 +339,7 @@ test("a store on SQLite that is opened again and again", async () => {
       try {
         const seen = await observe(steps, async () => {
           await store?.close();
-          return store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+          return store = await openSqliteStore({ folder, durability: "everysec" });
         });
         expect(seen).toEqual(await inMemory(steps));
       } finally {

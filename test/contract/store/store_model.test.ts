@@ -435,7 +435,7 @@ test("sqlite answers as memory does", async () => {
   await fc.assert(
     fc.asyncProperty(operations(), async (sequence) => {
       const folder = mkdtempSync(join(tmpdir(), "sluice-model-"));
-      const options = { folder, synchronous: "NORMAL" } as const;
+      const options = { folder, durability: "everysec" } as const;
       const database = new SqliteDatabase(options);
       const store = await openSqliteStore({ ...options, database });
       breakers.set(store, (id) =>

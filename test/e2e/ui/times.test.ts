@@ -57,7 +57,7 @@ describe.skipIf(missing !== undefined)(
 
     beforeAll(async () => {
       ui = await openUi([], undefined, async (folder) => {
-        const store = await openSqliteStore({ folder, synchronous: "NORMAL" });
+        const store = await openSqliteStore({ folder, durability: "everysec" });
         await storeWorkflows(store, RUNNING, running);
         await store.close();
       });

@@ -34,7 +34,7 @@ export function sqliteRawStore(): RawStore {
     }
   };
   return {
-    open: async () => store = await openSqliteStore({ folder, synchronous: "NORMAL" }),
+    open: async () => store = await openSqliteStore({ folder, durability: "everysec" }),
     async release() {
       await store?.close();
     },

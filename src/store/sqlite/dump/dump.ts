@@ -121,7 +121,7 @@ class SqliteTarget implements StoreTarget {
   }
 
   #open(): SqliteDatabase {
-    const options = { folder: this.#folder, file: COPY_FILE, synchronous: "NORMAL" } as const;
+    const options = { folder: this.#folder, file: COPY_FILE, durability: "everysec" } as const;
     const database = this.#database = new SqliteDatabase(options);
     database.run("CREATE TABLE IF NOT EXISTS copy (source TEXT NOT NULL, state TEXT NOT NULL)");
     return database;

@@ -8,7 +8,7 @@ import { blobRecords, readDeliveries, readManifests, readShards } from "../../du
 import { unreadableEntry } from "../../list_query.ts";
 import type { IndexEntry, Store } from "../../port.ts";
 import { eventProblem, unreadableDelivery, unreadableEvent } from "../../queued_event.ts";
-import { inPortions } from "../../../platform/sqlite_file.ts";
+import { inPortions } from "../../../platform/sqlite/sqlite_file.ts";
 import type { Row, SqliteDatabase } from "../database.ts";
 import { parseEntry } from "../index_entry.ts";
 import { partRows, REMAINS_PREFIX } from "../parts.ts";

@@ -16,7 +16,7 @@ beforeAll(async () => {
   instance = await startInstance({
     gatekeeper: { server: true, authenticators: [] },
     settings: { archive: true },
-    archive: () => openSqliteArchive({ folder, indexedParameters: [], synchronous: "NORMAL" }),
+    archive: () => openSqliteArchive({ folder, indexedParameters: [], durability: "everysec" }),
   });
   const ended = Array.from({ length: ENDED }, (_, index) => ({
     kind: "Workflow",

@@ -17,7 +17,7 @@ let now = 1_000_000;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "sluice-sweeps-"));
-  database = new SqliteDatabase({ folder, synchronous: "NORMAL" });
+  database = new SqliteDatabase({ folder, durability: "everysec" });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ProblemCode } from "../base/problem.ts";
+import { ProblemCode } from "../../base/problem.ts";
 import { inPortions, SqliteFile } from "./sqlite_file.ts";
 
 let folder = "";

@@ -7,18 +7,21 @@ import {
   type SQLOutputValue,
   type StatementSync,
 } from "node:sqlite";
-import { errorText } from "../base/error_text.ts";
-import { Problem, ProblemCode, unavailable } from "../base/problem.ts";
+import { errorText } from "../../base/error_text.ts";
+import { Problem, ProblemCode, unavailable } from "../../base/problem.ts";
+import { SqliteLog, type SyncFile } from "./sqlite_log.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 
 export interface SqliteFileOptions {
   /** Folder of the file; made when missing. */
   folder: string;
-  /** FULL: an answered request survives a power cut. NORMAL: the last moments before one may be lost. @default {"FULL"} */
-  synchronous?: "FULL" | "NORMAL";
+  /** always: an answered request survives a power cut. everysec: the last moments before one may be lost. @default {"always"} */
+  durability?: "always" | "everysec";
   /** How long to wait for another process to release the folder, in milliseconds. @default {2_000} */
   lockTimeoutMs?: number;
+  /** Waits for the disk, for tests. @default that of the runtime */
+  sync?: SyncFile;
 }
 
 export interface SqliteContent {
@@ -34,7 +37,11 @@ export class SqliteFile {
   protected readonly database: DatabaseSync;
   readonly #what: string;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #log: SqliteLog;
+  readonly #isDurable: boolean;
   #isClosed = false;
+  /** Why the file can't be used any more. */
+  #fault: Problem | undefined;
 
   /**
    * @throws {Problem} FailedPrecondition when another process has the file open, or a newer version wrote it;
@@ -42,9 +49,11 @@ export class SqliteFile {
    */
   constructor(options: SqliteFileOptions, content: SqliteContent) {
     this.#what = content.what;
+    this.#isDurable = options.durability !== "everysec";
     this.database = openExclusively(options, content);
     try {
       migrate(this.database, options.folder, content);
+      this.#log = new SqliteLog(this.database, join(options.folder, content.file), options.sync);
     } catch (error) {
       this.database.close();
       throw error instanceof Problem ? error : cannotOpen(options, content, error);
@@ -65,13 +74,19 @@ export class SqliteFile {
 
   /** Runs a statement inside a write; returns the number of rows it changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#statement(sql).run(...values).changes);
+    const changes = Number(this.#statement(sql).run(...values).changes);
+    let bytes = 0;
+    for (const value of values) {
+      if (typeof value === "string" || value instanceof Uint8Array) bytes += value.length;
+    }
+    this.#log.note(changes, bytes);
+    return changes;
   }
 
-  /** Does work in one transaction: all of it is durable afterwards, or none of it is done. */
+  /** Does work in one transaction: all of it is done afterwards, or none of it, and after `settle` it is durable. */
   transaction<T>(work: () => T): T {
     return this.#guard(() => {
-      this.#assertOpen();
+      this.assertUsable();
       this.database.exec("BEGIN IMMEDIATE");
       try {
         const value = work();
@@ -93,12 +108,53 @@ export class SqliteFile {
     }
   }
 
+  /**
+   * Resolves when what was committed before is durable.
+   * @throws {Problem} Unavailable when the disk does not say so: then nobody knows what it has, and the file can't be used any
+   * more. To ask the disk again would not help: it says only once that it has failed.
+   */
+  async settle(): Promise<void> {
+    if (this.#isDurable) await this.#orFail(() => this.#log.sync());
+  }
+
+  /**
+   * Keeps the log short. Nothing may be committed from the call until it has resolved.
+   * @throws {Problem} as `settle`
+   */
+  async tidy(): Promise<void> {
+    if (this.#log.isLong && !this.#isClosed) await this.#orFail(() => this.#log.empty());
+  }
+
+  async #orFail(wait: () => Promise<void>): Promise<void> {
+    if (this.#fault !== undefined) throw this.#fault;
+    try {
+      await wait();
+    } catch (error) {
+      const told = `its disk has failed (${
+        errorText(error)
+      }); restart the server when it works again`;
+      throw this.#fault ??= new Problem(
+        ProblemCode.Unavailable,
+        `The ${this.#what} cannot be used: ${told}`,
+        { retryAfterSeconds: 1, mayBeDone: true, cause: error },
+      );
+    }
+  }
+
+  /** Makes durable what was committed, and waits for it on this thread: for the end only. */
+  protected settleNow(): void {
+    if (this.#fault === undefined) this.#guard(() => this.#log.syncNow());
+  }
+
   /** Releases the folder. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#statements.clear();
+    // Closing empties the log into the database. After a fault nobody knows what is in the log, so it stays as it is.
+    if (this.#fault !== undefined) return;
     this.database.close();
+    this.#log.close();
   }
 
   /** An error of SQLite as a caller is told of it: trouble with the disk or memory is Unavailable. */
@@ -113,7 +169,7 @@ export class SqliteFile {
   }
 
   #statement(sql: string): StatementSync {
-    this.#assertOpen();
+    this.assertUsable();
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.database.prepare(sql);
@@ -130,8 +186,10 @@ export class SqliteFile {
     }
   }
 
-  #assertOpen(): void {
+  /** @throws {Problem} Unavailable */
+  protected assertUsable(): void {
     if (this.#isClosed) throw this.closedProblem();
+    if (this.#fault !== undefined) throw this.#fault;
   }
 }
 
@@ -160,7 +218,7 @@ const TROUBLE =
   /locked|out of memory|readonly|disk I\/O|full|unable to open|malformed|not a database/i;
 
 function openExclusively(options: SqliteFileOptions, content: SqliteContent): DatabaseSync {
-  const { folder, synchronous = "FULL", lockTimeoutMs = 2_000 } = options;
+  const { folder, lockTimeoutMs = 2_000 } = options;
   const { file, what } = content;
   let database: DatabaseSync | undefined;
   try {
@@ -169,7 +227,6 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
     // The operating system holds the lock, and drops it when the process ends, however it ends.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
-    database.exec(`PRAGMA synchronous = ${synchronous}`);
     // In KiB. A commit that has split a page looks at every page in the cache, so a larger one costs more than it saves.
     database.exec("PRAGMA cache_size = -8192");
     database.exec("BEGIN EXCLUSIVE; COMMIT");
@@ -213,21 +270,29 @@ function migrate(
       `${file} in ${folder} is the database of another program: use another folder`,
     );
   }
-  database.exec(
-    "CREATE TABLE IF NOT EXISTS migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
-  );
-  const row = database.prepare("SELECT max(version) AS version FROM migration").get();
-  const version = Number(row?.["version"] ?? 0);
+  const version = tables.length === 0 ? 0 : latestMigration(database);
   if (version > migrations.length) {
     throw new Problem(
       ProblemCode.FailedPrecondition,
       `The ${what} in ${folder} was written by a newer version of Sluice (schema ${version}, this one knows ${migrations.length}); run that one again, or put back a backup from before`,
     );
   }
+  if (version === migrations.length) return;
+  database.exec("BEGIN IMMEDIATE");
+  if (tables.length === 0) {
+    database.exec(
+      "CREATE TABLE migration (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)",
+    );
+  }
+  const note = database.prepare("INSERT INTO migration VALUES (?, datetime('now'))");
   migrations.slice(version).forEach((sql, index) => {
-    database.exec("BEGIN IMMEDIATE");
     database.exec(sql);
-    database.prepare("INSERT INTO migration VALUES (?, datetime('now'))").run(version + index + 1);
-    database.exec("COMMIT");
+    note.run(version + index + 1);
   });
+  database.exec("COMMIT");
+}
+
+function latestMigration(database: DatabaseSync): number {
+  const row = database.prepare("SELECT max(version) AS version FROM migration").get();
+  return Number(row?.["version"] ?? 0);
 }
