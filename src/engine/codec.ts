@@ -8,7 +8,7 @@ import type { PartText } from "../base/part_text.ts";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
-import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { runToEnd, sortSteps, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Arguments, OwnerReference } from "../spec/manifest.ts";
 import { ownedByLabel } from "../spec/naming.ts";
 import type { Changes } from "./engine.ts";
@@ -83,10 +83,21 @@ export function* loadSteps(
     if (nodes.size % STEP_SIZE === 0) yield;
   }
   if (nodes.size > STEP_SIZE) yield;
-  const state = yield* stateSteps(parts, nodes, sizes);
+  const ordered = yield* orderedSteps(nodes);
+  const state = yield* stateSteps(parts, ordered, sizes);
   if (options.toView === true) return state;
   if (nodes.size > STEP_SIZE) yield;
-  return Object.assign(state, loadOngoing(parts, nodes));
+  return Object.assign(state, loadOngoing(parts, ordered));
+}
+
+/** The nodes in their order, as if they had just been made: stores return them in any order, and to sort many takes long. */
+function* orderedSteps(nodes: Map<string, NodeRecord>): Steps<Map<string, NodeRecord>> {
+  const ordered = new Map<string, NodeRecord>();
+  for (const node of yield* sortSteps(nodes.values(), (a, b) => a.order - b.order)) {
+    ordered.set(node.id, node);
+    if (ordered.size % STEP_SIZE === 0) yield;
+  }
+  return ordered;
 }
 
 /**

@@ -6,7 +6,7 @@ import { advance } from "./advance.ts";
 import { takeChanges } from "./codec.ts";
 import { createWorkflow } from "./create.ts";
 import { control } from "./orders/control.ts";
-import { pastOf, recallPast } from "./past.ts";
+import { pastOf, PastStarts, recallPast, startsBefore } from "./past.ts";
 import type { WorkflowState } from "./state.ts";
 import { viewWorkflow } from "./view.ts";
 import { runToEnd } from "../base/steps.ts";
@@ -86,4 +86,30 @@ test("a callback that has ended a wait is known again", () => {
 
 test("a workflow without a past says only that it was not retried", () => {
   expect(pastOf(submitted({ suspend: {} }))).toEqual({ retries: 0 });
+});
+
+test("few nodes keep a count each, and later ones are added", () => {
+  const first = new PastStarts();
+  expect(first.stored()).toBeUndefined();
+  first.note("a", 1);
+  const next = new PastStarts(first.stored());
+  next.note("b", 3);
+  next.note("a", 2);
+  expect(next.stored()).toEqual({ a: 2, b: 3 });
+  expect(startsBefore(next.stored(), "a")).toBe(2);
+  expect(startsBefore(next.stored(), "c")).toBe(0);
+  expect(startsBefore(undefined, "a")).toBe(0);
+});
+
+test("of many nodes the highest count is kept for all, and no count is ever lowered", () => {
+  const past = new PastStarts();
+  for (let i = 0; i <= 1_000; i++) past.note(`n${i}`, i === 500 ? 7 : 1);
+  const stored = past.stored();
+  expect(stored).toEqual({ "": 7 });
+  const later = new PastStarts(stored);
+  later.note("n1", 2);
+  later.note("n2", 9);
+  expect(startsBefore(later.stored(), "n1")).toBe(7);
+  expect(startsBefore(later.stored(), "n2")).toBe(9);
+  expect(startsBefore(later.stored(), "n3")).toBe(7);
 });

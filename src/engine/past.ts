@@ -2,6 +2,45 @@
 import type { CallbackNote } from "./records.ts";
 import type { WorkflowState } from "./state.ts";
 
+/** Beyond so many ids, one number counts for every node: the map of 100,000 would be read with each list of workflows. */
+const MAX_IDS = 1_000;
+/** Stands for every node. No node has this id. */
+const ANY = "";
+
+type Counts = Readonly<Record<string, number>>;
+
+/**
+ * How often nodes were started that a retry has removed. A node that is made again goes on counting, so that a task id is never
+ * used twice.
+ */
+export class PastStarts {
+  readonly #starts: Map<string, number>;
+
+  /** @param stored as it was stored. @default nothing */
+  constructor(stored: Counts = {}) {
+    this.#starts = new Map(Object.entries(stored));
+  }
+
+  /** Notes how often a node was started. */
+  note(id: string, starts: number): void {
+    this.#starts.set(id, starts);
+  }
+
+  /** As it is stored: counts by id, or the highest under `""`; undefined if there are none. */
+  stored(): Record<string, number> | undefined {
+    if (this.#starts.size === 0) return undefined;
+    if (this.#starts.size <= MAX_IDS) return Object.fromEntries(this.#starts);
+    let most = 0;
+    for (const starts of this.#starts.values()) most = Math.max(most, starts);
+    return { [ANY]: most };
+  }
+}
+
+/** How often a node was started before it was removed, at most. */
+export function startsBefore(stored: Counts | undefined, id: string): number {
+  return Math.max(stored?.[id] ?? 0, stored?.[ANY] ?? 0);
+}
+
 export interface WorkflowPast {
   /** How often it was retried by hand. */
   retries: number;
@@ -32,13 +71,14 @@ export function recallPast(state: WorkflowState, past: WorkflowPast): void {
   const { header, nodes, specs } = state;
   const { retries, starts = {}, callbacks = {} } = past;
   if (retries > 0) header.retries = retries;
-  const gone: Record<string, number> = {};
+  const gone = new PastStarts();
   for (const [id, count] of Object.entries(starts)) {
     const node = nodes.get(id);
-    if (node === undefined) gone[id] = count;
+    if (node === undefined) gone.note(id, count);
     else node.starts = count;
   }
-  if (Object.keys(gone).length > 0) specs.pastStarts = gone;
+  const pastStarts = gone.stored();
+  if (pastStarts !== undefined) specs.pastStarts = pastStarts;
   for (const [id, note] of Object.entries(callbacks)) {
     const node = nodes.get(id);
     if (node !== undefined) node.callback = note;

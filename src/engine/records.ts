@@ -265,7 +265,7 @@ export interface StoredSpecs {
   storedWorkflowTemplateSpec?: WorkflowSpec;
   /** Values of arguments that come from ConfigMaps, which are read once. */
   parameterValues?: Record<string, string>;
-  /** How often removed nodes were started, by id, so that a task id is never used twice. */
+  /** How often removed nodes were started, so that a task id is never used twice; see `PastStarts`. */
   pastStarts?: Record<string, number>;
 }
 

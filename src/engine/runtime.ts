@@ -4,7 +4,7 @@
  */
 import { hasUsualId } from "./scope/names.ts";
 import { noteTaskNode } from "./scope/dag_plan.ts";
-import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { runToEnd, sortSteps, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Template, WorkflowSpec } from "../spec/manifest.ts";
 import {
   boundaryOf,
@@ -162,7 +162,7 @@ export function buildRuntime(nodes: Nodes): Runtime {
 export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   const runtime = emptyRuntime();
   if (nodes.size === 0) return runtime;
-  const ordered = [...nodes.values()].sort((a, b) => a.order - b.order);
+  const ordered = yield* sortSteps(nodes.values(), (a, b) => a.order - b.order);
   let done = 0;
   for (const node of ordered) {
     const live = node[LIVE];

@@ -1,5 +1,5 @@
 /** The workflow as clients see it. */
-import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { eachInSteps, runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
 import { newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { claimVolumes } from "./cleanup/volume_claims.ts";
@@ -28,7 +28,7 @@ export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Ste
   const show = options.exactTimes === true ? rfc3339WithMs : rfc3339;
   const status = headStatus(state, show);
   if (nodes.size > STEP_SIZE) yield;
-  const resources = totalResources(state);
+  const resources = yield* totalResources(state);
   if (resources !== undefined) status.resourcesDuration = resources;
   if (options.withoutNodes !== true && nodes.size > 0) yield* addNodes(status, state, show);
   const workflow = {} as Workflow;
@@ -83,13 +83,13 @@ function timeText(at: number | undefined, show: Show): string | null {
   return at === undefined ? null : show(at);
 }
 
-function totalResources(state: WorkflowState): Record<string, number> | undefined {
+function* totalResources(state: WorkflowState): Steps<Record<string, number> | undefined> {
   let sum: Record<string, number> | undefined;
-  for (const { type, resourcesDuration } of state.nodes.values()) {
+  yield* eachInSteps(state.nodes.values(), ({ type, resourcesDuration }) => {
     if (resourcesDuration !== undefined && isExecutable(type)) {
       addResources(sum ??= {}, resourcesDuration);
     }
-  }
+  });
   return sum === undefined || Object.keys(sum).length === 0 ? undefined : sum;
 }
 

@@ -21,6 +21,7 @@ import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
 import { membersOf } from "../live.ts";
+import { startsBefore } from "../past.ts";
 import { memberName, nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
 import { blankNode, hasEnded, type NodeRecord } from "../records.ts";
@@ -39,8 +40,7 @@ export function startTask(turn: Turn, node: NodeRecord, work: Work, status: Node
     createContainers(turn, node, template);
     return endContainersWith(turn, node, node.message ?? "");
   }
-  const { specs } = turn.state;
-  patch.starts = (specs.pastStarts?.[node.id] ?? 0) + 1;
+  patch.starts = startsBefore(turn.state.specs.pastStarts, node.id) + 1;
   change(turn, node, patch);
   const timeoutAt = timeoutOf(turn, node, template);
   const deadline = deadlineOf(turn, node, template, timeoutAt);

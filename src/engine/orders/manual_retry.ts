@@ -16,7 +16,8 @@ import type { Retrying, RetryPlan, RetryStep } from "../ongoing.ts";
 import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
 import { rootOf, type WorkflowState } from "../state.ts";
-import type { NodeRecord } from "../records.ts";
+import { PastStarts } from "../past.ts";
+import type { NodeRecord, StoredSpecs } from "../records.ts";
 import { timerId, TTL_TIMER } from "../timers.ts";
 import type { Turn } from "../turn.ts";
 
@@ -28,8 +29,8 @@ export interface PreparedRetry {
   parameters: readonly Parameter[];
   /** What is to be done for the plan; the first thing comes last. */
   work: RetryStep[];
-  /** How often nodes that are removed were started, so that a task id is never used twice. Absent: none was. */
-  pastStarts?: Record<string, number>;
+  /** How often nodes that are removed were started. Absent: none was. */
+  pastStarts?: StoredSpecs["pastStarts"];
 }
 
 /**
@@ -69,18 +70,18 @@ export function retryWorkflow(
 function* pastStartsOf(
   { nodes, specs }: WorkflowState,
   { remove }: RetryPlan,
-): Steps<Record<string, number> | undefined> {
-  const pastStarts: Record<string, number> = { ...specs.pastStarts };
+): Steps<StoredSpecs["pastStarts"]> {
+  const past = new PastStarts(specs.pastStarts);
   let isChanged = false;
   let count = 0;
   for (const id of remove) {
     if (++count % STEP_SIZE === 0) yield;
     const starts = nodes.get(id)?.starts;
     if (starts === undefined) continue;
-    pastStarts[id] = starts;
+    past.note(id, starts);
     isChanged = true;
   }
-  return isChanged ? pastStarts : undefined;
+  return isChanged ? past.stored() : undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
  * few times, however many nodes have failed.
  */
 import { notFound } from "../../base/problem.ts";
-import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { eachInSteps, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 import { matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
@@ -38,32 +38,30 @@ export function* planRetry(
   const terms = parseNodeFieldSelector(selector);
   const seeds = new Set<string>();
   const isSuperseded = supersededIn(state);
-  let count = 0;
   if (restartSuccessful === true && selector !== "") {
-    for (const node of state.nodes.values()) {
+    yield* eachInSteps(state.nodes.values(), (node) => {
       if (matchesNode(terms, node) && !isSuperseded(node)) seeds.add(node.id);
-      if (++count % STEP_SIZE === 0) yield;
-    }
+    });
   }
   const done = yield* graph.above((node) => node.phase === "Succeeded" && !seeds.has(node.id));
   const wanted = new Set(seeds);
-  for (const node of state.nodes.values()) {
-    if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) continue;
+  yield* eachInSteps(state.nodes.values(), (node) => {
+    if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) return;
     // Nodes that depend on the failure of all attempts may have succeeded.
     const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
     if (!done.has(from.id)) wanted.add(node.id);
-  }
+  });
   const plan = new Planner(state, graph);
-  for (const id of graph.breadthFirst()) {
+  const order = yield* graph.breadthFirst();
+  yield* eachInSteps(order, (id) => {
     if (wanted.has(id) && !plan.remove.has(id)) plan.attemptAgain(id);
-    if (++count % STEP_SIZE === 0) yield;
-  }
+  });
   for (const id of plan.remove) plan.reset.delete(id);
   if (parameters.length > 0) plan.fillAnew();
   const handler = `${workflowName(state)}.onExit`;
-  for (const node of state.nodes.values()) {
+  yield* eachInSteps(state.nodes.values(), (node) => {
     if (node.name.startsWith(handler)) plan.remove.add(node.id);
-  }
+  });
   const { remove, reset } = plan;
   return { remove, reset, ...(graph.limit === undefined ? {} : { limit: graph.limit }) };
 }
@@ -226,12 +224,12 @@ class Graph {
     const graph = new Graph(state, children, limit);
     yield* graph.#findParents();
     const root = workflowName(state);
-    for (const { id, name } of state.nodes.values()) {
+    yield* eachInSteps(state.nodes.values(), ({ id, name }) => {
       const isFree = id === root || name.startsWith(`${root}.onExit`);
       if (!isFree && !graph.#parents.has(id)) {
         throw notFound(`couldn't find parent node for ${id}`);
       }
-    }
+    });
     yield* graph.#number();
     return graph;
   }
@@ -251,14 +249,16 @@ class Graph {
 
   *#number(): Steps<void> {
     const below = new Map<string, string[]>();
-    for (const [child, parent] of this.#parent) {
+    yield* eachInSteps(this.#parent, ([child, parent]) => {
       const list = below.get(parent);
       if (list === undefined) below.set(parent, [child]);
       else list.push(child);
-    }
-    yield;
+    });
     const order: string[] = [];
-    const stack = [...this.#state.nodes.keys()].filter((id) => !this.#parent.has(id));
+    const stack: string[] = [];
+    yield* eachInSteps(this.#state.nodes.keys(), (id) => {
+      if (!this.#parent.has(id)) stack.push(id);
+    });
     for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
       this.#places.set(id, { at: order.length, size: 1 });
       order.push(id);
@@ -292,24 +292,27 @@ class Graph {
   /** All nodes that have a wanted node below them. */
   *above(isWanted: (node: NodeRecord) => boolean): Steps<Set<string>> {
     const found = new Set<string>();
-    let count = 0;
-    for (const node of this.#state.nodes.values()) {
-      if (++count % STEP_SIZE === 0) yield;
-      if (isWanted(node)) {
-        for (const parent of this.#parents.get(node.id) ?? []) found.add(parent);
-      }
-    }
-    for (const id of found) {
+    yield* eachInSteps(this.#state.nodes.values(), (node) => {
+      if (!isWanted(node)) return;
+      for (const parent of this.#parents.get(node.id) ?? []) found.add(parent);
+    });
+    // What is found meanwhile comes later in the same walk.
+    yield* eachInSteps(found, (id) => {
       for (const parent of this.#parents.get(id) ?? []) found.add(parent);
-      if (++count % STEP_SIZE === 0) yield;
-    }
+    });
     return found;
   }
 
-  breadthFirst(): Iterable<string> {
+  *breadthFirst(): Steps<ReadonlySet<string>> {
     const root = workflowName(this.#state);
     const order = this.#state.nodes.has(root) ? new Set([root]) : new Set<string>();
-    for (const one of order) for (const child of this.children(one)) order.add(child);
+    let count = 0;
+    for (const one of order) {
+      for (const child of this.children(one)) {
+        order.add(child);
+        if (++count % STEP_SIZE === 0) yield;
+      }
+    }
     return order;
   }
 }

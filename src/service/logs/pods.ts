@@ -1,7 +1,7 @@
 /** The pods of a workflow that have logs, and the lines of each: from where it runs, or from the archive. */
 import { defined } from "../../base/defined.ts";
 import { lastOf } from "../../base/last_of.ts";
-import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { eachInSteps, type Steps } from "../../base/steps.ts";
 import { podNameOf } from "../../engine/scope/names.ts";
 import type { LogLine } from "../../executors/port.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
@@ -61,12 +61,14 @@ function* podSteps(
   const { metadata: { namespace = "", name = "", uid }, status } = workflow;
   const isSelected = podLabelTest(workflow, selection.labels, selection.labelPrefix);
   const pods: Pod[] = [];
-  for (const [at, node] of Object.values(status?.nodes ?? {}).entries()) {
-    if (at % STEP_SIZE === STEP_SIZE - 1) yield;
-    if (!hasLog(node)) continue;
+  const { nodes = {} } = status ?? {};
+  // All values at once would take four times as long as all names.
+  yield* eachInSteps(Object.keys(nodes), (id) => {
+    const node = nodes[id];
+    if (node === undefined || !hasLog(node)) return;
     const own = podNameOf(name, node);
-    if (selection.podName !== "" && selection.podName !== own) continue;
-    if (!isSelected(node)) continue;
+    if (selection.podName !== "" && selection.podName !== own) return;
+    if (!isSelected(node)) return;
     pods.push({
       id: `${uid}/${node.id}/${startsOf(stored, node.id)}`,
       podName: own,
@@ -74,7 +76,7 @@ function* podSteps(
       isOver: (node.finishedAt ?? null) !== null,
       archived: archivedLog(node, selection.container),
     });
-  }
+  });
   return pods;
 }
 
