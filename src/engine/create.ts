@@ -2,14 +2,15 @@
 import { inOnePiece } from "../base/flat_text.ts";
 import { cloneJson } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
-import { runToEnd, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { eachInSteps, runToEnd, sortSteps, type Steps } from "../base/steps.ts";
+import { newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { emptyPending, type WorkflowState } from "./state.ts";
 import type { EngineEnv } from "./engine.ts";
 import { NODES_SETTING } from "./limits.ts";
 import { noSizes } from "./part_sizes.ts";
 import { adoptedLife } from "./life/life.ts";
-import { buildRuntime, type Runtime, runtimeSteps } from "./runtime.ts";
+import { emptyRuntime, type Runtime, runtimeSteps } from "./runtime.ts";
 import { LIVE } from "./live.ts";
 import {
   blankHeader,
@@ -35,11 +36,29 @@ export function createWorkflow(
   env: EngineEnv,
   isChecked = false,
 ): WorkflowState {
+  return runToEnd(createSteps(workflow, env, isChecked));
+}
+
+/** The same, step by step, for one whose status may have many nodes. */
+export function* createSteps(
+  workflow: Workflow,
+  env: EngineEnv,
+  isChecked = false,
+): Steps<WorkflowState> {
   checkCount(workflow, env);
-  const own = cloneJson(workflow);
-  const statuses = own.status?.nodes;
-  const nodes: NodeMap = statuses === undefined ? new Map() : runToEnd(importSteps(statuses));
-  return stateOf(own, nodes, buildRuntime(nodes), isChecked);
+  const { status } = workflow;
+  const given = status?.nodes;
+  if (status === undefined || given === undefined) {
+    return stateOf(cloneJson(workflow), new Map(), emptyRuntime(), isChecked);
+  }
+  const statuses = newTable<NodeStatus>();
+  yield* eachInSteps(Object.keys(given), (id) => {
+    statuses[id] = cloneJson(given[id] as NodeStatus);
+  });
+  const nodes = yield* importSteps(statuses);
+  const { nodes: _given, ...head } = status;
+  const own = cloneJson<Workflow>({ ...workflow, status: head });
+  return stateOf(own, nodes, yield* runtimeSteps(nodes), isChecked);
 }
 
 /**
@@ -134,34 +153,46 @@ interface Imported {
 /** Records of nodes that clients have written. Names and edges tell their places in the tree. */
 function* importSteps(statuses: Record<string, NodeStatus>): Steps<NodeMap> {
   const parents = new Map<string, string[]>();
-  for (const [id, { children = [] }] of Object.entries(statuses)) {
+  const ids = new Map<string | undefined, string>();
+  const all = Object.keys(statuses);
+  yield* eachInSteps(all, (key) => {
+    const { children = [], id, name } = statuses[key] as NodeStatus;
+    if (!ids.has(name)) ids.set(name, id);
     for (const child of children) {
       const list = parents.get(child);
-      if (list === undefined) parents.set(child, [id]);
-      else list.push(id);
+      if (list === undefined) parents.set(child, [key]);
+      else list.push(key);
     }
-  }
-  const ids = new Map<string | undefined, string>();
-  for (const { id, name } of Object.values(statuses)) if (!ids.has(name)) ids.set(name, id);
+  });
   const tree: Imported = { statuses, ids };
   const nodes: NodeMap = new Map();
-  for (const id of breadthFirst(statuses)) {
+  const order = yield* breadthFirst(tree, yield* sortSteps(all, inOrder), parents);
+  yield* eachInSteps(order, (id) => {
     nodes.set(id, importNode(tree, id, nodes.size, parents.get(id) ?? []));
-    if (nodes.size % STEP_SIZE === 0) yield;
-  }
+  });
   return nodes;
 }
 
-/** Ids in the order in which the tree grows, then those that are not reached from the root. */
-function breadthFirst(statuses: Record<string, NodeStatus>): string[] {
-  const all = Object.keys(statuses).sort();
-  const isChild = new Set(Object.values(statuses).flatMap(({ children = [] }) => children));
-  const seen = new Set(all.filter((id) => !isChild.has(id)));
-  for (const id of seen) {
+function inOrder(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+/** Ids in the order in which the tree grows, then those that are not reached from the root. @param all ids, sorted */
+function* breadthFirst(
+  { statuses }: Imported,
+  all: readonly string[],
+  parents: ReadonlyMap<string, unknown>,
+): Steps<ReadonlySet<string>> {
+  const seen = new Set<string>();
+  yield* eachInSteps(all, (id) => {
+    if (!parents.has(id)) seen.add(id);
+  });
+  // What is added meanwhile comes later in the same walk.
+  yield* eachInSteps(seen, (id) => {
     for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
-  }
-  for (const id of all) seen.add(id);
-  return [...seen];
+  });
+  yield* eachInSteps(all, (id) => void seen.add(id));
+  return seen;
 }
 
 function importNode(

@@ -1,4 +1,5 @@
 /** Stories: a manifest, what happens, and how the workflow looks afterwards. */
+import { runToEnd } from "../base/steps.ts";
 import { partsByKey } from "../base/part_text.ts";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -12,7 +13,7 @@ import { createWorkflow } from "./create.ts";
 import type { Effect, TaskSpec } from "./effect.ts";
 import type { EngineEnv } from "./engine.ts";
 import { outstanding } from "../../test/support/outstanding.ts";
-import { resubmitWorkflow } from "./orders/resubmit.ts";
+import { resubmitSteps } from "./orders/resubmit.ts";
 import { viewWorkflow } from "./view.ts";
 
 const START = Date.UTC(2024, 0, 1);
@@ -713,7 +714,7 @@ test("a resubmission leaves out what belongs to the old run", () => {
     kind: "Workflow",
     metadata: { ...metadata, labels, annotations: { a: "b" } },
   };
-  const copy = resubmitWorkflow(old, { parameters: ["a=1"] }, story.env());
+  const copy = runToEnd(resubmitSteps(old, { parameters: ["a=1"] }, story.env()));
   expect(copy.status).toBeUndefined();
   expect(copy.spec.shutdown).toBeUndefined();
   expect(copy.kind).toBe("Workflow");

@@ -1,4 +1,5 @@
 /** Names with the same hash: each node has an id and a pod of its own, and none is taken for the other. */
+import { runToEnd } from "../base/steps.ts";
 import { expect, test } from "vitest";
 import { ENGINE_ENV } from "../../test/support/engine_env.ts";
 import type { Template, Workflow } from "../spec/manifest.ts";
@@ -8,7 +9,7 @@ import { loadWorkflow, takeChanges } from "./codec.ts";
 import { createWorkflow } from "./create.ts";
 import type { TaskSpec } from "./effect.ts";
 import { control } from "./orders/control.ts";
-import { withResults } from "./orders/resubmit.ts";
+import { resultSteps } from "./orders/resubmit.ts";
 import { partsByKey } from "../base/part_text.ts";
 import { nodeId } from "./scope/names.ts";
 import { viewWorkflow } from "./view.ts";
@@ -109,12 +110,8 @@ test("a copy with results keeps both", () => {
   story.end(story.tasks[0], "Succeeded");
   story.end(story.tasks[1], "Failed");
   const from = story.view();
-  const copied = withResults(
-    { metadata: { ...from.metadata, name: "wf", uid: "v" }, spec: from.spec },
-    from,
-    "wf",
-    ENGINE_ENV,
-  );
+  const metadata = { ...from.metadata, name: "wf", uid: "v" };
+  const copied = runToEnd(resultSteps({ metadata, spec: from.spec }, from, "wf", ENGINE_ENV));
   expect(Object.keys(copied.status?.nodes ?? {})).toHaveLength(4);
   const copy = start(copied);
   expect(copy.tasks.map(({ nodeName }) => nodeName)).toEqual([second]);

@@ -111,7 +111,7 @@ export interface Runtime {
   watching: Map<string, Set<string>> | undefined;
 }
 
-function emptyRuntime(): Runtime {
+export function emptyRuntime(): Runtime {
   return {
     isChecked: false,
     activePods: 0,

@@ -7,6 +7,7 @@ import { advance } from "../engine/advance.ts";
 import { loadWorkflow, takeChanges } from "../engine/codec.ts";
 import type { ControlRequest, TaskOutcome } from "../engine/command.ts";
 import { control } from "../engine/orders/control.ts";
+import { runToEnd } from "../base/steps.ts";
 import { createWorkflow } from "../engine/create.ts";
 import type { Effect } from "../engine/effect.ts";
 import type { EngineEnv, WorkflowLimits } from "../engine/engine.ts";
@@ -18,7 +19,7 @@ import {
   releaseLocks,
   releaseWorkflow,
 } from "../engine/locks/locks.ts";
-import { type ResubmitOptions, resubmitWorkflow, withResults } from "../engine/orders/resubmit.ts";
+import { type ResubmitOptions, resubmitSteps, resultSteps } from "../engine/orders/resubmit.ts";
 import type { WorkflowState } from "../engine/state.ts";
 import { rfc3339 } from "../engine/scope/time_text.ts";
 import { viewWorkflow } from "../engine/view.ts";
@@ -132,11 +133,12 @@ export class Simulation {
    */
   resubmit(name: string, newName: string, options: ResubmitOptions): void {
     const from = viewWorkflow(this.#state(name));
-    const copy = resubmitWorkflow(from, options, this.env);
+    const copy = runToEnd(resubmitSteps(from, options, this.env));
     const { generateName: _generate, ...metadata } = copy.metadata;
     const named: Workflow = { ...copy, metadata: { ...metadata, name: newName } };
     this.order.splice(this.order.indexOf(name), 1, newName);
-    this.submit(options.memoized === true ? withResults(named, from, newName, this.env) : named);
+    const isMemoized = options.memoized === true;
+    this.submit(isMemoized ? runToEnd(resultSteps(named, from, newName, this.env)) : named);
   }
 
   /** The workflow as clients see it. */

@@ -3,7 +3,7 @@
  * nothing itself.
  */
 import { isJsonObject, type Json } from "../../base/json.ts";
-import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { runToEnd, type Steps } from "../../base/steps.ts";
 import { alreadyExists, notFound } from "../../base/problem.ts";
 import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges } from "../../engine/codec.ts";
 import { accept } from "../../engine/accept.ts";
@@ -11,7 +11,8 @@ import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
 import { useCallback } from "../../engine/orders/callback.ts";
 import { control } from "../../engine/orders/control.ts";
-import { createWorkflow } from "../../engine/create.ts";
+import { createSteps } from "../../engine/create.ts";
+import { atOnceIfSmall, sizeOf } from "./at_once.ts";
 import { stateAfter } from "../../engine/life/life.ts";
 import { claimsFact, isFact } from "../../engine/stored/fact_form.ts";
 import { prepareRetry } from "../../engine/orders/manual_retry.ts";
@@ -104,11 +105,10 @@ class WorkflowActor implements HotActor {
     switch (command.type) {
       case "submit": {
         if (this.#state) throw alreadyExists(this.#text("already exists"));
-        const state = this.#create(command.workflow, env, command.isChecked);
-        return command.isBrief === true ? answerWith(named(state)) : this.#view(state);
+        return atOnceIfSmall(sizeOf(command.workflow), this.#submit(command, env));
       }
       case "import":
-        return this.#import(command.workflow, env);
+        return atOnceIfSmall(sizeOf(command.workflow), this.#import(command.workflow, env));
       case "restore":
         return atOnceIfSmall(sizeOf(command.workflow), this.#restore(command, env));
       case "control": {
@@ -223,20 +223,27 @@ class WorkflowActor implements HotActor {
     this.#labelKept(state);
   }
 
-  #create(workflow: Workflow, env: EngineEnv, isChecked = false): WorkflowState {
-    this.#state = createWorkflow(workflow, env, isChecked);
-    return this.#state;
+  *#create(workflow: Workflow, env: EngineEnv, isChecked = false): Steps<WorkflowState> {
+    return this.#state = yield* createSteps(workflow, env, isChecked);
   }
 
-  #import(workflow: Workflow, env: EngineEnv): Answer | Steps<Answer> {
+  *#submit(
+    { workflow, isChecked, isBrief }: Extract<WorkflowCommand, { type: "submit" }>,
+    env: EngineEnv,
+  ): Steps<Answer> {
+    const state = yield* this.#create(workflow, env, isChecked);
+    return isBrief === true ? answerWith(named(state)) : yield* viewed(state, this.#shown());
+  }
+
+  *#import(workflow: Workflow, env: EngineEnv): Steps<Answer> {
     const before = this.#state;
+    const state = yield* this.#create(workflow, env);
     if (before?.retrying !== undefined) this.#leftOver.push(RETRY_PART);
     if (before?.orders !== undefined) this.#leftOver.push(ORDERS_PART);
-    const state = this.#create(workflow, env);
     for (const id of before?.nodes.keys() ?? []) {
       if (!state.nodes.has(id)) this.#leftOver.push(NODE_PART_PREFIX + id);
     }
-    return this.#view(state);
+    return yield* viewed(state, this.#shown());
   }
 
   /** All or nothing: a refused retry leaves no workflow behind. */
@@ -248,7 +255,7 @@ class WorkflowActor implements HotActor {
       const { name } = this.#state.header.metadata;
       throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
     }
-    const state = this.#create(workflow, env);
+    const state = yield* this.#create(workflow, env);
     if (past !== undefined) recallPast(state, past);
     try {
       return yield* this.#control(state, { ...control, type: "control" }, env);
@@ -308,7 +315,7 @@ class WorkflowActor implements HotActor {
   #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
     if (!this.#state) {
       const deleted = deletedFromArchive(
-        this.#create(command.workflow, env),
+        runToEnd(this.#create(command.workflow, env)),
         command,
         this.#options,
       );
@@ -350,15 +357,6 @@ class WorkflowActor implements HotActor {
 
 function* viewed(state: WorkflowState, options: ViewOptions): Steps<Answer> {
   return answerWith(yield* viewSteps(state, options));
-}
-
-/** Does the work at once, unless it is about many nodes. */
-function atOnceIfSmall<T>(nodes: number, steps: Steps<T>): T | Steps<T> {
-  return nodes > STEP_SIZE ? steps : runToEnd(steps);
-}
-
-function sizeOf({ status }: Workflow): number {
-  return Object.keys(status?.nodes ?? {}).length;
 }
 
 /** The actor kind of workflows. */

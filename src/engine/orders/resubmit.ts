@@ -1,5 +1,7 @@
 /** Makes a new workflow from one that has run: with the same spec, and on request with the results of what succeeded. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
+import { eachInSteps, type Steps } from "../../base/steps.ts";
+import { newTable } from "../../base/table.ts";
 import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { globalsOf, withGlobals } from "../nodes/global_outputs.ts";
@@ -18,15 +20,15 @@ export interface ResubmitOptions {
 const OLD_LABELS = ["phase", "completed", "workflow-archiving-status", "action"];
 
 /**
- * The object to submit. It has a name only with `memoized`, because its nodes are named after it. Otherwise the name is made
+ * The object to submit, step by step. It has a name only with `memoized`, because its nodes are named after it. Otherwise the name is made
  * from its generateName when it is submitted.
  * @throws {Problem} when the workflow did not fail and `memoized` is asked for, or a parameter is malformed
  */
-export function resubmitWorkflow(
+export function* resubmitSteps(
   workflow: Workflow,
   options: ResubmitOptions,
   env: EngineEnv,
-): Workflow {
+): Steps<Workflow> {
   const { metadata, spec, status } = workflow;
   if (options.memoized === true && status?.phase !== "Failed" && status?.phase !== "Error") {
     throw new Problem(
@@ -64,54 +66,58 @@ export function resubmitWorkflow(
     },
     spec: withParameters(newSpec, parameters),
   };
-  return name === undefined ? copy : withResults(copy, workflow, name, env);
+  return name === undefined ? copy : yield* resultSteps(copy, workflow, name, env);
 }
 
 /** Copies the tree under the new name. What did not fail counts as done; the rest runs again. */
-export function withResults(
+export function* resultSteps(
   copy: Workflow,
   from: Workflow,
   name: string,
   env: EngineEnv,
-): Workflow {
+): Steps<Workflow> {
   const oldName = from.metadata.name ?? "";
-  const nodes = from.status?.nodes ?? {};
+  const nodes: NodeStatus[] = [];
+  const { nodes: old = {} } = from.status ?? {};
+  yield* eachInSteps(Object.keys(old), (id) => void nodes.push(old[id] as NodeStatus));
   const newName = (old: string) => old === oldName ? name : name + old.slice(oldName.length);
-  const ids = newIds(Object.values(nodes), name, newName);
+  const ids = yield* newIds(nodes, name, newName);
   const newId = (id: string) => ids.get(id) ?? id;
-  const kept: Record<string, NodeStatus> = {};
+  const above = yield* aboveSuccess(nodes);
   const leftOut = new Set<string>();
-  for (const node of Object.values(nodes)) {
-    if (isSkippedInVain(node, nodes)) leftOut.add(node.name);
-  }
-  for (const node of Object.values(nodes)) {
-    if (node.name.startsWith(`${oldName}.onExit`)) continue;
-    if (leftOut.has(node.name) || isInHookOf(leftOut, node.name)) continue;
-    const fresh = renew(node, env);
+  // Skipped, and nothing after it has succeeded.
+  yield* eachInSteps(nodes, (node) => {
+    if (node.type === "Skipped" && !above.has(node.id)) leftOut.add(node.name);
+  });
+  const kept = new Map<string, NodeStatus>();
+  yield* eachInSteps(nodes, (node) => {
+    if (node.name.startsWith(`${oldName}.onExit`)) return;
+    if (leftOut.has(node.name) || isInHookOf(leftOut, node.name)) return;
     const id = newId(node.id);
-    kept[id] = {
-      ...fresh,
+    kept.set(id, {
+      ...renew(node, env),
       id,
       name: newName(node.name),
       ...(node.children === undefined ? {} : { children: node.children.map(newId) }),
       ...(node.outboundNodes === undefined ? {} : { outboundNodes: node.outboundNodes.map(newId) }),
       ...(node.boundaryID === undefined ? {} : { boundaryID: newId(node.boundaryID) }),
-    };
-  }
-  for (const node of Object.values(kept)) {
-    if (node.children !== undefined) {
-      node.children = node.children.filter((id) => kept[id] !== undefined);
-    }
-  }
+    });
+  });
+  const shown = newTable<NodeStatus>();
+  yield* eachInSteps(kept, ([id, node]) => {
+    if (node.children !== undefined) node.children = node.children.filter((one) => kept.has(one));
+    shown[id] = node;
+  });
+  yield;
   const { storedTemplates } = from.status ?? {};
-  const outputs = publishedBy(Object.values(kept));
+  const outputs = publishedBy([...kept.values()]);
   return {
     ...copy,
     status: {
       phase: "",
       startedAt: null,
       finishedAt: null,
-      nodes: kept,
+      nodes: shown,
       conditions: [{ type: "Completed", status: "False" }],
       ...(storedTemplates === undefined ? {} : { storedTemplates }),
       ...(outputs === undefined ? {} : { outputs }),
@@ -164,34 +170,40 @@ function renew(node: NodeStatus, env: EngineEnv): NodeStatus {
   };
 }
 
-/** Tells whether a node was skipped, and nothing after it has succeeded. */
-function isSkippedInVain(node: NodeStatus, nodes: Record<string, NodeStatus>): boolean {
-  return node.type === "Skipped" && !hasSucceededBelow(node, nodes);
-}
-
-function hasSucceededBelow(node: NodeStatus, nodes: Record<string, NodeStatus>): boolean {
-  const below = new Set(node.children ?? []);
-  for (const id of below) {
-    if (nodes[id]?.phase === "Succeeded") return true;
-    for (const child of nodes[id]?.children ?? []) below.add(child);
-  }
-  return false;
+/** Ids of the nodes below which one has succeeded. */
+function* aboveSuccess(nodes: readonly NodeStatus[]): Steps<ReadonlySet<string>> {
+  const parents = new Map<string, string[]>();
+  yield* eachInSteps(nodes, ({ id, children = [] }) => {
+    for (const child of children) {
+      const known = parents.get(child);
+      if (known === undefined) parents.set(child, [id]);
+      else known.push(id);
+    }
+  });
+  const above = new Set<string>();
+  const addParents = (id: string) => parents.get(id)?.forEach((parent) => above.add(parent));
+  yield* eachInSteps(nodes, ({ id, phase }) => {
+    if (phase === "Succeeded") addParents(id);
+  });
+  // What is added meanwhile comes later in the same walk.
+  yield* eachInSteps(above, addParents);
+  return above;
 }
 
 /** Ids under another name of the workflow, by the old ones. */
-function newIds(
+function* newIds(
   nodes: readonly NodeStatus[],
   workflow: string,
   newName: (old: string) => string,
-): ReadonlyMap<string, string> {
+): Steps<ReadonlyMap<string, string>> {
   const ids = new Map<string, string>();
   const taken = new Set<string>();
-  for (const node of nodes) {
+  yield* eachInSteps(nodes, (node) => {
     const name = newName(node.name);
     const usual = nodeId(workflow, name);
     const id = taken.has(usual) ? freeId(workflow, name, (one) => taken.has(one)) : usual;
     taken.add(id);
     ids.set(node.id, id);
-  }
+  });
   return ids;
 }

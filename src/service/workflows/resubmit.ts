@@ -1,7 +1,8 @@
 /** Starting a workflow again under a new name. */
 import type { Caller } from "../../auth/port.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
-import { resubmitWorkflow as copyOf } from "../../engine/orders/resubmit.ts";
+import { resubmitSteps } from "../../engine/orders/resubmit.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
@@ -44,10 +45,8 @@ export async function resubmitFrom(
 ): Promise<Workflow> {
   checkParameters(request.parameters);
   const namespace = old.metadata.namespace ?? "";
-  const made = copyOf(old, {
-    memoized: request.memoized === true,
-    parameters: request.parameters ?? [],
-  }, engineEnv(deps));
+  const options = { memoized: request.memoized === true, parameters: request.parameters ?? [] };
+  const made = await new Turns().run(resubmitSteps(old, options, engineEnv(deps)));
   // The copy of a suspended workflow is not suspended.
   const { suspend: _suspend, ...spec } = made.spec;
   const metadata = { ...made.metadata, namespace };
