@@ -49,3 +49,38 @@ test.each(TRIES)("a fact %s", async (_, results, expected) => {
   expect(seen).toEqual(expected);
   expect(delivered).toBe(1);
 });
+
+test("while a store is away, all its facts wait with one timer, and are delivered once it is back", async () => {
+  const count = 20_000;
+  const results = Array.from({ length: 2 * count }, () => failed(unavailable("the store is away")));
+  const { clock, seen, delivery } = deliveryTo(...results);
+  let timers = 0;
+  const after = clock.after.bind(clock);
+  clock.after = (...args) => {
+    timers++;
+    return after(...args);
+  };
+  let delivered = 0;
+  for (let i = 0; i < count; i++) {
+    delivery.post(`wf/ns/${i}`, { type: "task-ended" }, () => delivered++);
+  }
+  // They go on a little at a time, which takes some turns of the real event loop.
+  for (let i = 0; i < 1_000 && delivered < count; i++) {
+    await clock.advance(100);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+  expect(delivered).toBe(count);
+  expect(seen.queued).toBe(3 * count);
+  expect(timers).toBeLessThan(1_000);
+});
+
+test("who stops waits no longer for a store that is away", async () => {
+  const { clock, delivery } = deliveryTo(...Array(50).fill(failed(unavailable("away"))));
+  let delivered = 0;
+  delivery.post("wf/ns/a", { type: "task-ended" }, () => delivered++);
+  await clock.advance(300);
+  expect(delivered).toBe(0);
+  delivery.stop();
+  await clock.advance(0);
+  expect(delivered).toBe(1);
+});

@@ -8,6 +8,7 @@ import type { Clock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
 import type { Ids } from "../platform/ids.ts";
 import type { Logger } from "../platform/log.ts";
+import { Turns } from "../platform/turns.ts";
 import { ManifestsChanged } from "../store/manifest_port.ts";
 import type { ActorId } from "../store/port.ts";
 import { typeOf } from "./command_body.ts";
@@ -19,8 +20,8 @@ import type { QueuedCommand } from "./shard/actor_batch.ts";
 
 /** How long the sender of a command waits for the answer, ms. After that it may still be applied. */
 const TIMEOUT_MS = 30_000;
-/** Longest wait before a fact is delivered again, ms. */
-const MAX_RETRY_MS = 5_000;
+/** Waits before a fact is delivered again, ms: after the first failure, the second, and so on. */
+const RETRY_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000] as const;
 
 export interface DeliveryDeps {
   clock: Clock;
@@ -35,11 +36,18 @@ export interface DeliveryDeps {
 export class Delivery {
   readonly #deps: DeliveryDeps;
   readonly #deadlines: Deadlines;
-  readonly #stop = new AbortController();
+  /**
+   * One for each wait: while the store is away, tens of thousands of facts may wait, and a timer and a listener for each would
+   * take longer than their delivery.
+   */
+  readonly #pauses: readonly Deadlines[];
+  readonly #turns = new Turns("facts");
+  #isStopped = false;
   #requests = 0;
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
+    this.#pauses = RETRY_MS.map((ms) => new Deadlines(deps.clock, ms));
     this.#deadlines = new Deadlines(deps.clock, TIMEOUT_MS);
   }
 
@@ -110,7 +118,7 @@ export class Delivery {
    * @param delivered called when it is durable there, or after `stop`
    */
   post(actor: ActorId, body: Json, delivered: () => void): void {
-    if (this.#stop.signal.aborted) return delivered();
+    if (this.#isStopped) return delivered();
     this.#offer(actor, body, (result) => {
       if (result.ok) delivered();
       else void this.#postAgain(actor, body, result.error).then(delivered);
@@ -118,10 +126,9 @@ export class Delivery {
   }
 
   async #postAgain(actor: ActorId, body: Json, error: unknown): Promise<void> {
-    const { clock, ids, log } = this.#deps;
-    const { signal } = this.#stop;
+    const { ids, log } = this.#deps;
     const id = ids.uuid();
-    for (let attempt = 0; !signal.aborted; attempt++) {
+    for (let attempt = 0; !this.#isStopped; attempt++) {
       try {
         return await (attempt === 0
           ? this.#deliverAgain(id, actor, body, error)
@@ -130,13 +137,16 @@ export class Delivery {
         if (attempt % 10 === 0) {
           log.warn({ actor, fact: typeOf(body), err: cause }, "not delivered");
         }
-        await clock.sleep(Math.min(MAX_RETRY_MS, 100 * 2 ** attempt), signal);
+        const pause = this.#pauses[attempt] ?? this.#pauses.at(-1);
+        await new Promise<void>((over) => void pause?.add(over));
+        await this.#turns.pause();
       }
     }
   }
 
   /** Tries no more. */
   stop(): void {
-    this.#stop.abort();
+    this.#isStopped = true;
+    for (const pause of this.#pauses) pause.expire();
   }
 }
