@@ -5,3 +5,10 @@
 export function newTable<V>(): Record<string, V> {
   return Object.create(null) as Record<string, V>;
 }
+
+/** Adds a value to the list of a key. */
+export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

@@ -8,7 +8,7 @@ import type { PartText } from "../base/part_text.ts";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { parseShared } from "../base/shared_json.ts";
-import { runToEnd, sortSteps, STEP_SIZE, type Steps } from "../base/steps.ts";
+import { eachInSteps, runToEnd, sortSteps, STEP_SIZE, type Steps } from "../base/steps.ts";
 import type { Arguments, OwnerReference } from "../spec/manifest.ts";
 import { ownedByLabel } from "../spec/naming.ts";
 import type { Changes } from "./engine.ts";
@@ -30,6 +30,7 @@ import { runtimeSteps } from "./runtime.ts";
 import { emptyPending, type Pending, type WorkflowState } from "./state.ts";
 import {
   blankHeader,
+  byOrder,
   type Header,
   type NodeRecord,
   parseProgress,
@@ -93,10 +94,9 @@ export function* loadSteps(
 /** The nodes in their order, as if they had just been made: stores return them in any order, and to sort many takes long. */
 function* orderedSteps(nodes: Map<string, NodeRecord>): Steps<Map<string, NodeRecord>> {
   const ordered = new Map<string, NodeRecord>();
-  for (const node of yield* sortSteps(nodes.values(), (a, b) => a.order - b.order)) {
+  yield* eachInSteps(yield* sortSteps(nodes.values(), byOrder), (node) => {
     ordered.set(node.id, node);
-    if (ordered.size % STEP_SIZE === 0) yield;
-  }
+  });
   return ordered;
 }
 

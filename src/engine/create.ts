@@ -3,7 +3,7 @@ import { inOnePiece } from "../base/flat_text.ts";
 import { cloneJson } from "../base/json.ts";
 import { invalid } from "../base/problem.ts";
 import { eachInSteps, runToEnd, sortSteps, type Steps } from "../base/steps.ts";
-import { newTable } from "../base/table.ts";
+import { addTo, newTable } from "../base/table.ts";
 import type { NodeStatus, Workflow, WorkflowStatus } from "../spec/manifest.ts";
 import { emptyPending, type WorkflowState } from "./state.ts";
 import type { EngineEnv } from "./engine.ts";
@@ -158,15 +158,11 @@ function* importSteps(statuses: Record<string, NodeStatus>): Steps<NodeMap> {
   yield* eachInSteps(all, (key) => {
     const { children = [], id, name } = statuses[key] as NodeStatus;
     if (!ids.has(name)) ids.set(name, id);
-    for (const child of children) {
-      const list = parents.get(child);
-      if (list === undefined) parents.set(child, [key]);
-      else list.push(key);
-    }
+    for (const child of children) addTo(parents, child, key);
   });
   const tree: Imported = { statuses, ids };
   const nodes: NodeMap = new Map();
-  const order = yield* breadthFirst(tree, yield* sortSteps(all, inOrder), parents);
+  const order = yield* breadthFirst(statuses, yield* sortSteps(all, inOrder), parents);
   yield* eachInSteps(order, (id) => {
     nodes.set(id, importNode(tree, id, nodes.size, parents.get(id) ?? []));
   });
@@ -179,7 +175,7 @@ function inOrder(a: string, b: string): number {
 
 /** Ids in the order in which the tree grows, then those that are not reached from the root. @param all ids, sorted */
 function* breadthFirst(
-  { statuses }: Imported,
+  statuses: Record<string, NodeStatus>,
   all: readonly string[],
   parents: ReadonlyMap<string, unknown>,
 ): Steps<ReadonlySet<string>> {

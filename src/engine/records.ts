@@ -269,6 +269,11 @@ export interface StoredSpecs {
   pastStarts?: Record<string, number>;
 }
 
+/** Compares nodes by the order in which they were created. */
+export function byOrder(a: NodeRecord, b: NodeRecord): number {
+  return a.order - b.order;
+}
+
 /** Tells whether a phase of a workflow or a node is an end. Skipped and omitted nodes never began. */
 export function isCompleted(phase: string | undefined): phase is EndPhase {
   return phase === "Succeeded" || phase === "Failed" || phase === "Error";

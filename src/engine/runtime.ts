@@ -17,6 +17,7 @@ import {
   ownerOf,
 } from "./live.ts";
 import {
+  byOrder,
   hasEnded,
   isExecutable,
   isFailedOrError,
@@ -162,7 +163,7 @@ export function buildRuntime(nodes: Nodes): Runtime {
 export function* runtimeSteps(nodes: Nodes, isCut = false): Steps<Runtime> {
   const runtime = emptyRuntime();
   if (nodes.size === 0) return runtime;
-  const ordered = yield* sortSteps(nodes.values(), (a, b) => a.order - b.order);
+  const ordered = yield* sortSteps(nodes.values(), byOrder);
   let done = 0;
   for (const node of ordered) {
     const live = node[LIVE];

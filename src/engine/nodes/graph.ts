@@ -2,12 +2,12 @@
  * The graph that clients see: which nodes are last in a node (`outbound`), and which nodes are its children. It is derived
  * from the places of the nodes and never stored, so a new child rewrites no list.
  */
-import { STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { sortSteps, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { EdgeLimit } from "../ongoing.ts";
 import { membersOf } from "../live.ts";
 import type { WorkflowState } from "../state.ts";
-import type { NodeRecord } from "../records.ts";
+import { byOrder, type NodeRecord } from "../records.ts";
 
 /** What is known of groups while nothing changes. Without it, a look at all groups costs the square of their depth. */
 export interface KnownOutbound {
@@ -195,7 +195,7 @@ export function* edgeSteps(
     // All edges to a child are found one after the other.
     else if (list.at(-1) !== child) list.push(child);
   };
-  const ordered = inOrder(state);
+  const ordered = yield* sortSteps(state.nodes.values(), byOrder);
   let nextPause = STEP_SIZE;
   for (let at = 0; at < ordered.length; at++) {
     const node = ordered[at] as NodeRecord;
@@ -214,19 +214,6 @@ export function* edgeSteps(
     yield;
   }
   return limit === undefined ? { ordered, children } : { ordered, children, limit };
-}
-
-/** All nodes in the order of creation, in which they stand already unless they were loaded. */
-function inOrder({ nodes }: WorkflowState): NodeRecord[] {
-  const ordered: NodeRecord[] = [];
-  let last = -Infinity;
-  let isSorted = true;
-  for (const node of nodes.values()) {
-    ordered.push(node);
-    if (node.order < last) isSorted = false;
-    last = node.order;
-  }
-  return isSorted ? ordered : ordered.sort((a, b) => a.order - b.order);
 }
 
 /** The parents of a node in the whole graph, each once. @param limit of the graph's edges */

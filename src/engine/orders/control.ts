@@ -21,7 +21,7 @@ import { enter, stateAfter } from "../life/life.ts";
 import { applyTo, nodesToEnd, parseOutputs } from "./orders.ts";
 import { wakeOpen } from "../runtime.ts";
 import type { WorkflowState } from "../state.ts";
-import { isFulfilled, type NodeRecord } from "../records.ts";
+import { byOrder, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { conflict, setOutputs, withDefaults } from "../nodes/suspend.ts";
 
@@ -147,7 +147,7 @@ function waitingNodes(turn: Turn): NodeRecord[] {
     const node = nodes.get(id);
     if (node?.type === "Suspend" && node.phase === "Running" && !ending.has(id)) waiting.push(node);
   }
-  return waiting.sort((a, b) => a.order - b.order);
+  return waiting.sort(byOrder);
 }
 
 /**

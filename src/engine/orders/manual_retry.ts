@@ -2,7 +2,7 @@
  * The retry of a workflow that has ended. Failed nodes are removed, the groups around them are opened again, and everything
  * else stays as it is. Ids do not change. A failed suspend node waits again; the steps before it do not run again.
  */
-import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { runToEnd, sortSteps, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Parameter } from "../../spec/manifest.ts";
 import { archivingStatusLabel, completedLabel } from "../../spec/naming.ts";
 import { cancelTask, dropNode, dropRetrying, emit, markIndex, rewrite } from "../change.ts";
@@ -17,7 +17,7 @@ import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
 import { rootOf, type WorkflowState } from "../state.ts";
 import { PastStarts } from "../past.ts";
-import type { NodeRecord, StoredSpecs } from "../records.ts";
+import { byOrder, type NodeRecord, type StoredSpecs } from "../records.ts";
 import { timerId, TTL_TIMER } from "../timers.ts";
 import type { Turn } from "../turn.ts";
 
@@ -119,7 +119,7 @@ function* workSteps(
   { remove, reset }: RetryPlan,
   isDone: (node: NodeRecord) => boolean,
 ): Steps<RetryStep[]> {
-  const nodes = [...state.nodes.values()].sort((a, b) => a.order - b.order);
+  const nodes = yield* sortSteps(state.nodes.values(), byOrder);
   const gone: RetryStep[] = [];
   const opened: RetryStep[] = [];
   const kept: RetryStep[] = [];

@@ -4,7 +4,7 @@
  */
 import { isJsonObject } from "../../base/json.ts";
 import type { EdgeLimit, NodeOrder, RetryPlan } from "../ongoing.ts";
-import type { NodeRecord } from "../records.ts";
+import { byOrder, type NodeRecord } from "../records.ts";
 
 /** Requests that are under way. `nodes` holds the first and last creation order of each range. */
 export interface StoredOrders {
@@ -37,7 +37,7 @@ export function unpackOrders(
   nodes: ReadonlyMap<string, NodeRecord>,
   { orders }: StoredOrders,
 ): NodeOrder[] {
-  const ordered = [...nodes.values()].sort((a, b) => a.order - b.order);
+  const ordered = [...nodes.values()].sort(byOrder);
   return orders.map(({ request, nodes: ranges }) => ({
     request,
     nodes: [...idsIn(ordered, ranges)].reverse(),
@@ -74,7 +74,7 @@ export function unpackPlan(
   nodes: ReadonlyMap<string, NodeRecord>,
   { remove, reset, limit }: StoredPlan,
 ): RetryPlan {
-  const ordered = [...nodes.values()].sort((a, b) => a.order - b.order);
+  const ordered = [...nodes.values()].sort(byOrder);
   return {
     remove: idsIn(ordered, remove),
     reset: idsIn(ordered, reset),

@@ -1,7 +1,7 @@
 /** Makes a new workflow from one that has run: with the same spec, and on request with the results of what succeeded. */
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { eachInSteps, type Steps } from "../../base/steps.ts";
-import { newTable } from "../../base/table.ts";
+import { addTo, newTable } from "../../base/table.ts";
 import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { globalsOf, withGlobals } from "../nodes/global_outputs.ts";
@@ -174,11 +174,7 @@ function renew(node: NodeStatus, env: EngineEnv): NodeStatus {
 function* aboveSuccess(nodes: readonly NodeStatus[]): Steps<ReadonlySet<string>> {
   const parents = new Map<string, string[]>();
   yield* eachInSteps(nodes, ({ id, children = [] }) => {
-    for (const child of children) {
-      const known = parents.get(child);
-      if (known === undefined) parents.set(child, [id]);
-      else known.push(id);
-    }
+    for (const child of children) addTo(parents, child, id);
   });
   const above = new Set<string>();
   const addParents = (id: string) => parents.get(id)?.forEach((parent) => above.add(parent));

@@ -4,6 +4,7 @@
  */
 import { notFound } from "../../base/problem.ts";
 import { eachInSteps, STEP_SIZE, type Steps } from "../../base/steps.ts";
+import { addTo } from "../../base/table.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 import { matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
@@ -238,9 +239,7 @@ class Graph {
     let count = 0;
     for (const [id, children] of this.#children) {
       for (const child of children) {
-        const parents = this.#parents.get(child);
-        if (parents === undefined) this.#parents.set(child, [id]);
-        else parents.push(id);
+        addTo(this.#parents, child, id);
         if (id > (this.#parent.get(child) ?? "")) this.#parent.set(child, id);
         if (++count % STEP_SIZE === 0) yield;
       }
@@ -249,11 +248,7 @@ class Graph {
 
   *#number(): Steps<void> {
     const below = new Map<string, string[]>();
-    yield* eachInSteps(this.#parent, ([child, parent]) => {
-      const list = below.get(parent);
-      if (list === undefined) below.set(parent, [child]);
-      else list.push(child);
-    });
+    yield* eachInSteps(this.#parent, ([child, parent]) => addTo(below, parent, child));
     const order: string[] = [];
     const stack: string[] = [];
     yield* eachInSteps(this.#state.nodes.keys(), (id) => {

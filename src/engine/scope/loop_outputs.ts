@@ -1,5 +1,6 @@
 /** What the elements of a loop have left, as lists. Worked out once, when the loop has ended. */
 import { errorText } from "../../base/error_text.ts";
+import { addTo } from "../../base/table.ts";
 import { isLoop } from "../../spec/loops.ts";
 import type { StepLike } from "../../spec/manifest.ts";
 import { NodeFailure } from "../failure.ts";
@@ -48,11 +49,7 @@ function aggregateOf(elements: readonly NodeRecord[]): LoopOutputs {
     const parameters = outputs?.parameters ?? [];
     if (parameters.length === 0) continue;
     all.push(Object.fromEntries(parameters.map(({ name, value }) => [name, value ?? ""])));
-    for (const { name, value } of parameters) {
-      const list = values.get(name);
-      if (list === undefined) values.set(name, [value ?? ""]);
-      else list.push(value ?? "");
-    }
+    for (const { name, value } of parameters) addTo(values, name, value ?? "");
   }
   const parameters = new Map<string, string>();
   for (const [name, list] of values) {

@@ -5,7 +5,7 @@ import { LIVE } from "../live.ts";
 import { noteReplaced } from "../turn_budget.ts";
 import { latestAttempt } from "../scope/attempts.ts";
 import { wake } from "../runtime.ts";
-import { hasEnded, isUntouched, type NodeRecord } from "../records.ts";
+import { byOrder, hasEnded, isUntouched, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { type StopReason, stopReason } from "./stop_reason.ts";
 
@@ -48,7 +48,7 @@ function endThese(turn: Turn, ids: string[], reason: StopReason): boolean {
 /** Ids of all active nodes, in the order of creation. */
 function activeInOrder({ state: { runtime, nodes } }: Turn): string[] {
   return [...runtime.active].map((id) => nodes.get(id)).filter((node) => node !== undefined)
-    .sort((a, b) => a.order - b.order).map(({ id }) => id);
+    .sort(byOrder).map(({ id }) => id);
 }
 
 function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
