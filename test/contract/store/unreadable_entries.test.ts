@@ -82,7 +82,13 @@ function sqliteStore(): Promise<Breakable> {
       const database = new DatabaseSync(join(folder, "sluice.db"));
       for (let shard = 0; shard < SHARDS; shard++) {
         for (const [index, text] of BROKEN.entries()) {
-          database.prepare("INSERT INTO mail VALUES (?, ?, ?)").run(shard, 1e9 + index, text);
+          // Numbered as the store does it: what a server sends afterwards comes behind.
+          database.exec(
+            "INSERT INTO counter VALUES ('seq', 1) ON CONFLICT DO UPDATE SET value = value + 1",
+          );
+          database.prepare(
+            "INSERT INTO mail SELECT ?, value, ? FROM counter WHERE name = 'seq'",
+          ).run(shard, text);
           database.prepare("INSERT INTO outbox VALUES (?, ?, ?)").run(shard, `b${index}`, text);
         }
         database.prepare("INSERT INTO timer VALUES (?, 'no timer', 5)").run(shard);
