@@ -72,6 +72,12 @@ export const COMMON_PARTS: readonly string[] = ["h", "s", "a"];
 /** The outbox row that every commit of a host replaces. Layout 2 keeps it in `meta`, which every commit writes anyway. */
 export const MARK_ROW = "!";
 
+/**
+ * A change of so many keys and texts is written some at a time, and goes into the feed as one text. Lua can't pass on more
+ * than 8,000 values at once.
+ */
+export const MANY_VALUES = 6_000;
+
 /** Names under `{manifests}`. */
 export const MANIFEST_KEY = {
   /** `k:<kind>`: hash place → version, space, record as JSON. */

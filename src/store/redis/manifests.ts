@@ -12,7 +12,7 @@ import {
   parseManifestContinue,
 } from "../manifest_list.ts";
 import type { ManifestStore, StoredManifest } from "../manifest_port.ts";
-import { encodeChange, NO_CHANGE } from "./feed/change.ts";
+import { encodeChange } from "./feed/change.ts";
 import { clockKey, FEED_BYTES, OLD_SHARE, type RedisContext } from "./context.ts";
 import { MANIFEST_KEY, SHARD_KEY } from "./keys.ts";
 import { KnownManifests } from "./known_manifests.ts";
@@ -153,7 +153,7 @@ export class RedisManifests implements ManifestStore {
       expect ?? "",
       JSON.stringify({ text, labels }),
       manifestId(kind, namespace, name),
-      encodeChange({ put: { m: text }, drop: [] }),
+      encodeChange(["m"], [text], []),
       keys.feedChannel,
       String(feedLength),
       FEED_SHARE,
@@ -172,7 +172,7 @@ export class RedisManifests implements ManifestStore {
       place,
       expect ?? "",
       manifestId(kind, namespace, name),
-      encodeChange(NO_CHANGE),
+      encodeChange([], [], []),
       keys.feedChannel,
       String(feedLength),
       FEED_SHARE,

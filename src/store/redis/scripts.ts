@@ -11,6 +11,7 @@ import {
   COMMON_PARTS,
   FEED_FIELD,
   MANIFEST_KEY,
+  MANY_VALUES,
   MARK_ROW,
   MAX_TERM_MS,
   MIN_FEED,
@@ -23,11 +24,6 @@ import { SHORT_SINCE, WHOLE_TEXT } from "./texts/short_texts.ts";
 
 /** A shard that has so few actors again is small: below the 128 members that Redis keeps in its compact form. */
 const SMALL_AGAIN = 96;
-/**
- * A change with so many keys and texts is written some at a time, and goes into the feed as one text, which takes Redis several
- * times as long. Lua can't pass on more than 8,000 values at once.
- */
-const MANY = 6_000;
 
 /** Lua: `now()` in milliseconds. */
 const NOW = `
@@ -135,11 +131,13 @@ end
  *         the manifests must have, '' for any; numbers of actors, outbox ids dropped, outbox rows put, timer ids cleared,
  *         timers set, answers; the actors (below); outbox ids dropped; timer ids cleared; times and ids of timers set; of each
  *         answer its key, its time of expiry, and which actor's version it shows
- *       5 for each actor the text in whose place the reference is, if it has one, '@i' and its index entry, if it has one,
- *         keys and texts of the parts put; ids and texts of the outbox rows put; answers as JSON
+ *       5 for each actor the text in whose place the reference is, if it has one, '@i' and its index entry, if it has one, keys
+ *         and texts of the parts put, or, if they are many, the change as the feed holds it, and JSON with the lengths of the
+ *         texts in bytes, '' if they are those in the change; ids and texts of the outbox rows put; answers as JSON
  *       What the list has for an actor: id; whether it creates, removes, is silent, no longer has a part that may be a
  *       reference, has an index entry (1 or 0 each); numbers of parts put, parts dropped, and keys of other parts; how many
  *       changes ago it was created or ''; name of what a removal leaves behind or ''; a reference among the parts put or '';
+ *       whether its parts are many (1 or 0);
  *       if it has an index entry: time of it, its place among those that are waiting or '', its uid, version of the actor, or
  *       text of the entry, that the caller knows ('' for none), terms that it has had since then as JSON, numbers of the terms
  *       that are new and of those that are gone, these terms; parts dropped; keys of other parts
@@ -343,6 +341,7 @@ end
 
 -- A change with all texts in one, as change.ts reads it; lengths are in UTF-16 units.
 local function encode_change(actor)
+  if actor.whole then return actor.whole end
   local keys, sizes, all, drop = {}, {}, {}, {}
   for i = actor.put, actor.last, 2 do
     local text = arguments[i + 1]
@@ -353,6 +352,26 @@ local function encode_change(actor)
   for i = actor.drop, actor.drop_end do drop[#drop + 1] = head[i] end
   local function list(items) return #items == 0 and '[]' or cjson.encode(items) end
   return '[' .. list(keys) .. ',' .. list(sizes) .. ',' .. list(drop) .. ']\\n' .. concat(all)
+end
+
+-- Adds the parts of such a change to the arguments, behind '@i' and the index entry. To put them together here would take
+-- longer: Lua hashes each text on the way. Returns where they begin.
+function rare.take_apart(actor, argument)
+  local whole, bytes, count = arguments[argument], arguments[argument + 1], #arguments
+  local first = string.find(whole, '\\n', 1, true) + 1
+  local header = cjson.decode(string.sub(whole, 1, first - 2))
+  local sizes = bytes == '' and header[2] or cjson.decode(bytes)
+  if actor.index then
+    arguments[count + 1], arguments[count + 2] = '${ACTOR_FIELD.index}', actor.index
+    count = count + 2
+  end
+  for i, key in ipairs(header[1]) do
+    local last = first + sizes[i] - 1
+    arguments[count + 2 * i - 1], arguments[count + 2 * i] = key, string.sub(whole, first, last)
+    first = last + 1
+  end
+  actor.whole = whole
+  return count + 1
 end
 
 -- Adds such a change to the feed. \`before\` is a list or a text.
@@ -409,7 +428,7 @@ end
 -- Whether a reader of the feed may ask for the earlier texts of the parts, and won't find them in earlier changes.
 local function needs_texts(actor, version)
   if actor.silent then return false end
-  if layout == '1' or actor.last - actor.put >= ${MANY} then return true end
+  if layout == '1' or actor.last - actor.put >= ${MANY_VALUES} then return true end
   if not version then return false end
   -- The change that created it is there, and will be for a while.
   if actor.age ~= '' and tonumber(actor.age) < length / 2 then return false end
@@ -442,7 +461,7 @@ ${HOLD}
 local function announce(version, actor, type, before, old)
   if actor.silent then return end
   local index, from, to = actor.index, actor.put, actor.last
-  if before and (layout == '1' or type == 'D' or to - from + #before >= ${MANY}) then
+  if before and (layout == '1' or type == 'D' or to - from + #before >= ${MANY_VALUES}) then
     return rare().announce_whole(version, actor, type, before, old)
   end
   local feed, id, size = base .. '${SHARD_KEY.feed}', actor.id, 3 + #actor.id
@@ -490,27 +509,33 @@ local function read_actor(at, argument)
   local actor = {
     id = id, key = base .. '${SHARD_KEY.actor}' .. id, creates = head[at + 1] == 1, removes = head[at + 2] == 1,
     silent = head[at + 3] == 1, loses = head[at + 4] == 1, age = head[at + 9], remains = head[at + 10],
-    reference = head[at + 11], put = 0, last = 0, drop = 0, drop_end = 0, others = 0, others_end = 0, text = false,
+    reference = head[at + 11], put = 0, last = 0, drop = 0, drop_end = 0, others = 0, others_end = 0, text = false, whole = false,
     index = false, filing = 0, fresh = 0, gone = 0, gone_end = 0
   }
   local put, drop, others = head[at + 6], head[at + 7], head[at + 8]
-  at = at + 12
   if actor.reference ~= '' then
     actor.text = arguments[argument]
     argument = argument + 1
   end
+  local is_long = head[at + 12] == 1
+  at = at + 13
   if has_index then
     actor.filing, actor.index, actor.fresh = at, arguments[argument + 1], at + 7
     actor.gone = actor.fresh + head[at + 5]
     actor.gone_end = actor.gone + head[at + 6] - 1
     at, argument = actor.gone_end + 1, argument + 2
   end
+  local next_argument = argument + 2 * put
+  if is_long then
+    next_argument = argument + 2
+    argument = rare().take_apart(actor, argument)
+  end
   -- A removal writes and drops nothing by itself.
   local is_kept = not actor.removes
   actor.put, actor.last = argument, argument + (is_kept and 2 * put or 0) - 1
   actor.drop, actor.drop_end = at, at + (is_kept and drop or 0) - 1
   actor.others, actor.others_end = at + drop, at + drop + others - 1
-  return actor, at + drop + others, argument + 2 * put
+  return actor, at + drop + others, next_argument
 end
 
 local function change_actor(actor, before, version)
@@ -527,7 +552,7 @@ local function change_actor(actor, before, version)
     file_under(actor, old, before[1])
     from = from - 2
   end
-  if actor.last - from < ${MANY} then
+  if actor.last - from < ${MANY_VALUES} then
     call('HSET', actor.key, '${ACTOR_FIELD.version}', version, unpack(arguments, from, actor.last))
   else
     call('HSET', actor.key, '${ACTOR_FIELD.version}', version)
@@ -652,7 +677,9 @@ local function commit(list, argument)
 end
 
 local replies, at = {}, 4
-while arguments[at] do
+-- Parts that come in one text are added behind.
+local sent = #arguments
+while at <= sent do
   base = arguments[at]
   local done, reply = pcall(commit, at + 2, at + 4)
   if not done then reply = {'error', type(reply) == 'table' and reply.err or tostring(reply)} end

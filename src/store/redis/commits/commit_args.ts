@@ -5,7 +5,8 @@
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
-import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MARK_ROW } from "../keys.ts";
+import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MANY_VALUES, MARK_ROW } from "../keys.ts";
+import { encodeChange } from "../feed/change.ts";
 import type { ShardMemory } from "./shard_memory.ts";
 import { jsonForLua } from "../script.ts";
 import { type Filing, refile } from "../terms.ts";
@@ -21,6 +22,8 @@ export type CommitArgs = string[];
 /** A longer list, or a larger number, is sent as JSON: what the script may unpack at once is bounded. */
 const MAX_UNPACKED = 2_000;
 const MAX_BYTE = 127;
+/** So many parts of a change come in one text. With their keys and earlier texts they may be many values. */
+const MANY_PARTS = MANY_VALUES / 4;
 /** Where the format and the list are put together; a longer list is sent as JSON. */
 const ROOM = Buffer.alloc(65_536);
 /** Bytes before which each text must end: beyond there is room for the numbers. */
@@ -117,25 +120,43 @@ function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: Co
   if (remove) memory.noteRemoved(id);
   head.push(id, bit(create), bit(remove), bit(silent), bit(loses), bit(entry !== undefined));
   const counts = head.length;
-  head.push(0, drop.length, 0, memory.ageOf(id), remains, reference);
+  const isLong = silent !== true && put.length + drop.length >= MANY_PARTS;
+  head.push(0, drop.length, 0, memory.ageOf(id), remains, reference, bit(isLong));
   if (reference !== "") args.push(common ?? "");
   if (entry !== undefined) {
     const { labels } = addFiling(id, entry, memory, head);
     args.push(ACTOR_FIELD.index, encodeIndex(entry, labels, layout));
   }
-  for (const key of drop) head.push(how === undefined ? key : shortKey(key, how));
+  const dropped = how === undefined ? drop : drop.map((key) => shortKey(key, how));
+  for (const key of dropped) head.push(key);
+  const parts: string[] = isLong ? [] : args;
   let others = 0;
   for (const { key, text: whole } of put) {
     const isCommon = key === COMMON_KEY;
     const text = isCommon && reference !== "" ? reference : whole;
-    if (how === undefined) args.push(key, text);
-    else args.push(shortKey(key, how), isCommon ? text : shortText(text, how));
+    if (how === undefined) parts.push(key, text);
+    else parts.push(shortKey(key, how), isCommon ? text : shortText(text, how));
     if (!isOtherPart(key)) continue;
     head.push(key);
     others++;
   }
+  if (isLong) args.push(...inOne(parts, dropped));
   head[counts] = put.length;
   head[counts + 2] = others;
+}
+
+/** A change as the feed holds it, and the lengths of its texts in bytes. @param parts their keys and texts */
+function inOne(parts: readonly string[], drop: readonly string[]): [string, string] {
+  const keys = parts.filter((_, at) => at % 2 === 0);
+  const texts = parts.filter((_, at) => at % 2 === 1);
+  const whole = encodeChange(keys, texts, drop);
+  if (Buffer.byteLength(whole) === whole.length) return [whole, ""];
+  // Two halves of characters must not become one where two texts meet.
+  const sound = texts.map((text) => text.toWellFormed());
+  return [
+    encodeChange(keys.map((key) => key.toWellFormed()), sound, drop),
+    JSON.stringify(sound.map((text) => Buffer.byteLength(text))),
+  ];
 }
 
 /** The text of the part that actors have in common; undefined if it is not written. */

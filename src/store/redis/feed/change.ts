@@ -7,16 +7,23 @@ import type { Change } from "../../port.ts";
 type Body = Pick<Change, "put" | "drop">;
 
 /** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped. */
-type Header = [keys: string[], lengths: number[], drop: string[]];
+type Header = readonly [
+  keys: readonly string[],
+  lengths: readonly number[],
+  drop: readonly string[],
+];
 
-/** A change without content: a removal. */
-export const NO_CHANGE: Body = { put: {}, drop: [] };
-
-/** The commit script encodes changes of actors in the same way. */
-export function encodeChange({ put, drop }: Body): string {
-  const keys = Object.keys(put);
-  const header: Header = [keys, keys.map((key) => put[key]?.length ?? 0), drop];
-  return `${JSON.stringify(header)}\n${Object.values(put).join("")}`;
+/**
+ * A change as a text of the feed; the commit script encodes changes of few parts in the same way.
+ * @param texts in the order of the keys that were put
+ */
+export function encodeChange(
+  keys: readonly string[],
+  texts: readonly string[],
+  drop: readonly string[],
+): string {
+  const header: Header = [keys, texts.map((text) => text.length), drop];
+  return `${JSON.stringify(header)}\n${texts.join("")}`;
 }
 
 /** The change that a text of the feed holds. @throws {Error} when it is damaged */
@@ -34,7 +41,7 @@ export function decodeChange(text: string): Body {
     put[key] = text.slice(at, at + length);
     at += length;
   });
-  return { put, drop };
+  return { put, drop: [...drop] };
 }
 
 /**

@@ -95,6 +95,43 @@ test("lists are written as they are, however long and of whatever characters", a
   }
 });
 
+test("a change of many parts is stored and in the feed as it is, whatever its characters", async () => {
+  const epoch = await acquired(store, 0);
+  const [id, next] = ["wf/a/ø-one", "wf/a/two"];
+  const keys = Array.from({ length: 2_000 }, (_, at) => `n:${id}-${at}`);
+  const textsOf = (nodes: string[], of: string) => ({
+    h: of,
+    p: of,
+    ...Object.fromEntries(nodes.map((key) => [key, `{"id":"${key}","${of}":1}`])),
+  });
+  const write = (put: Record<string, string>, drop: string[]) =>
+    store.shards.commit(commitOf(0, epoch, {
+      actors: [
+        changeOf(id, { put: partTexts(put), drop, index: entryOf(id) }),
+        // It stands behind the many, and must be found there.
+        changeOf(next, { put: partTexts({ h: "next" }) }),
+      ],
+      outboxPut: { row: "text" },
+    }));
+  const stored = async () => (await store.shards.loadActor(0, id))?.parts;
+  await write(textsOf(keys, "begin"), []);
+  // In the last one the texts of h and p meet with the halves of a character.
+  for (const  of of["plain", "ü€🙂", "\ude42ü\ud83d"]) {
+    const before = await stored();
+    const version = await store.query.version();
+    const [gone, kept] = [keys.slice(0, 600), keys.slice(600)];
+    await write({ ...textsOf(kept, of), "x\ude42": of }, gone);
+    const left = { ...textsOf(kept, of.toWellFormed()), "x\ufffd": of.toWellFormed() };
+    expect(await stored()).toEqual(left);
+    expect((await store.shards.loadActor(0, next))?.parts).toEqual({ h: "next" });
+    expect((await store.shards.loadShard(0)).outbox).toEqual({ row: "text" });
+    const [change, other] = await store.query.changes(version);
+    expect(change).toMatchObject({ id, put: left, drop: gone, before });
+    expect(other).toMatchObject({ id: next, put: { h: "next" } });
+    await write(textsOf(keys, "again"), ["x\ufffd"]);
+  }
+});
+
 test("of commits that share a call, those after a refused one find their own texts", async () => {
   const epoch = await acquired(store, 0);
   const create = (name: string, more = {}) =>
