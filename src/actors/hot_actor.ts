@@ -68,6 +68,8 @@ export interface HotActor {
   receive(body: Json, env: EngineEnv, stored?: Version): Answer | Steps<Answer> | undefined;
   /** Goes on until nothing more can be done now. */
   advance(env: EngineEnv): void;
+  /** If much has changed: makes ready what `take` hands out, which must be the next call. @default nothing has to be ready */
+  prepareTake?(): Steps<void> | undefined;
   take(): Taken;
   /** How much memory it holds, in units of a small workflow. */
   weight(): number;

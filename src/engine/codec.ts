@@ -45,6 +45,8 @@ import { isArguments, isHeader, isSpecs, nodeOf } from "./stored/stored_form.ts"
 export const RETRY_PART = "r";
 /** Part of requests about many nodes that are under way. */
 export const ORDERS_PART = "o";
+/** A turn of a workflow changes fewer nodes; a new one that has many from the beginning has more. */
+const MANY_CHANGES = 10_000;
 /** The beginning of every part of this schema that is not empty. */
 const PREFIX = `{"schema":${SCHEMA},`;
 
@@ -272,6 +274,16 @@ function argumentsText({ spec, storedWorkflowTemplateSpec }: StoredSpecs): strin
   );
 }
 
+/** Makes the texts of many nodes ahead, if many have changed. Nothing may change between the last step and `takeChanges`. */
+export function textSteps(state: WorkflowState): Steps<void> | undefined {
+  const { nodes } = state.pending;
+  if (nodes.length <= MANY_CHANGES) return undefined;
+  const texts = state.pending.texts = new Map<NodeRecord, string>();
+  return eachInSteps(nodes, (node) => {
+    if (node[LIVE].isChanged) texts.set(node, JSON.stringify(node));
+  });
+}
+
 /** What has to be stored and done because of everything since the last call. */
 export function takeChanges(state: WorkflowState): Changes {
   const { pending } = state;
@@ -304,7 +316,7 @@ export function takeChanges(state: WorkflowState): Changes {
     const live = node[LIVE];
     if (!live.isChanged) continue;
     live.isChanged = false;
-    const text = JSON.stringify(node);
+    const text = pending.texts?.get(node) ?? JSON.stringify(node);
     put.push({ key: live.key ??= NODE_PREFIX + node.id, text });
     noteNodeSize(state.sizes, live, text.length);
   }

@@ -34,6 +34,8 @@ export interface Pending {
   orders: boolean;
   /** Those among them that were dropped since are not stored. */
   nodes: NodeRecord[];
+  /** Texts of nodes among them that were made ahead. Undefined: none. */
+  texts: Map<NodeRecord, string> | undefined;
   /** Undefined: none. */
   dropped: Map<string, NodeRecord> | undefined;
   effects: Effect[];
@@ -52,6 +54,7 @@ export function emptyPending(): Pending {
     retrying: false,
     orders: false,
     nodes: [],
+    texts: undefined,
     dropped: undefined,
     effects: [],
     phased: [],

@@ -137,6 +137,15 @@ function goOn(work: Application, round = 1): Promise<void> | void {
   const { actor } = draft.entry;
   workingOn("workflow", draft.id);
   if (!deps.frozen && actor.exists()) deps.share.run(() => actor.advance(env));
+  const preparing = actor.prepareTake?.();
+  return preparing === undefined
+    ? takeFrom(work, round)
+    : deps.share.runInTurns(preparing).then(() => takeFrom(work, round));
+}
+
+/** Hands what changed to the draft, and lets the actor go on if it needs manifests. */
+function takeFrom(work: Application, round: number): Promise<void> | void {
+  const { draft, env, deps } = work;
   const needs = draft.take();
   if (deps.frozen || needs.length === 0) return;
   if (round === MAX_ROUNDS) throw new Error("Actor needs manifests again and again");

@@ -5,7 +5,7 @@
 import { isJsonObject, type Json } from "../../base/json.ts";
 import { runToEnd, type Steps } from "../../base/steps.ts";
 import { alreadyExists, notFound } from "../../base/problem.ts";
-import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges } from "../../engine/codec.ts";
+import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges, textSteps } from "../../engine/codec.ts";
 import { accept } from "../../engine/accept.ts";
 import { advance } from "../../engine/advance.ts";
 import type { Fact } from "../../engine/command.ts";
@@ -143,6 +143,10 @@ class WorkflowActor implements HotActor {
     for (const fact of this.#openFacts.splice(0)) this.#accept(state, fact, env);
     advance(state, env);
     this.#labelKept(state);
+  }
+
+  prepareTake(): Steps<void> | undefined {
+    return this.#state && textSteps(this.#state);
   }
 
   take(): Taken {
@@ -314,11 +318,8 @@ class WorkflowActor implements HotActor {
   /** Deletes a workflow that only the archive has. It stays here as a deleted one, if it is to be kept. */
   #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
     if (!this.#state) {
-      const deleted = deletedFromArchive(
-        runToEnd(this.#create(command.workflow, env)),
-        command,
-        this.#options,
-      );
+      const state = runToEnd(this.#create(command.workflow, env));
+      const deleted = deletedFromArchive(state, command, this.#options);
       this.#lastEffects.push(...deleted.effects);
       if (!deleted.isKept) this.#state = undefined;
     }

@@ -73,6 +73,10 @@ class TracedWorkflow implements Required<Omit<HotActor, "isBare">> {
     this.#inner.advance(env);
   }
 
+  prepareTake(): Steps<void> | undefined {
+    return this.#inner.prepareTake?.();
+  }
+
   take(): Taken {
     const taken = this.#inner.take();
     const { state } = this.#inner;

@@ -7,11 +7,18 @@ import { randomUUID } from "node:crypto";
 import { ErrorReply } from "redis";
 import { unavailable } from "../../../base/problem.ts";
 import { newTable } from "../../../base/table.ts";
+import { Turns } from "../../../platform/turns.ts";
 import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ManifestsChanged } from "../../manifest_port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
-import { type CommitArgs, encodeCommit } from "./commit_args.ts";
+import {
+  type CommitArgs,
+  encodeCommit,
+  hasManyTexts,
+  type ShortTexts,
+  shortTextSteps,
+} from "./commit_args.ts";
 import { clockKey, FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
 import { listOf, textsOf } from "../replies.ts";
@@ -72,12 +79,22 @@ export class CommitWriter {
   write(commit: ShardCommit): Promise<CommitResult> {
     const { shard, epoch } = commit;
     const memory = this.#memories.get(shard);
-    return memory === undefined || memory.epoch !== epoch || this.#unknowns.has(shard)
-      ? this.#prepare(commit).then((made) => this.#writeWith(made, commit))
+    return memory === undefined || memory.epoch !== epoch || this.#unknowns.has(shard) ||
+        hasManyTexts(commit)
+      ? this.#writeAfter(commit)
       : this.#writeWith(memory, commit);
   }
 
-  #writeWith(memory: ShardMemory, commit: ShardCommit): Promise<CommitResult> {
+  /** Writes a commit that needs something beforehand. */
+  async #writeAfter(commit: ShardCommit): Promise<CommitResult> {
+    const { layout } = await this.#context.terms();
+    const texts = hasManyTexts(commit)
+      ? await new Turns("commits").run(shortTextSteps(commit, layout))
+      : undefined;
+    return await this.#writeWith(await this.#prepare(commit), commit, texts);
+  }
+
+  #writeWith(memory: ShardMemory, commit: ShardCommit, texts?: ShortTexts): Promise<CommitResult> {
     const { shard, epoch } = commit;
     const known = this.#sessions.get(shard);
     const session = known?.epoch === epoch ? known.session : "";
@@ -86,7 +103,7 @@ export class CommitWriter {
     const changes = own.draft(commit, memory);
     let args: CommitArgs;
     try {
-      args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory);
+      args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory, texts);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -2,6 +2,8 @@
  * The arguments of a commit, as its script reads them: one list of everything short, then the long texts and their keys. An
  * argument for each member of the list would cost both ends more.
  */
+import type { PartText } from "../../../base/part_text.ts";
+import { eachInSteps, type Steps } from "../../../base/steps.ts";
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
@@ -31,16 +33,41 @@ const MAX_LIST = ROOM.length - MAX_UNPACKED;
 /** What `struct.unpack` calls a byte and a text that ends with a zero: "B" and "s". */
 const [NUMBER, TEXT] = [66, 115];
 
+/** Short forms of texts, by their parts. */
+export type ShortTexts = ReadonlyMap<PartText, string>;
+
+/** So many texts are shortened a little at a time. */
+const MANY_TEXTS = 10_000;
+
+/** Whether it would take long to shorten the texts of a commit. */
+export function hasManyTexts({ actors }: ShardCommit): boolean {
+  for (const { put } of actors) if (put.length > MANY_TEXTS) return true;
+  return false;
+}
+
+/** The short forms of all texts of a commit, a little at a time. */
+export function* shortTextSteps({ actors }: ShardCommit, layout: number): Steps<ShortTexts> {
+  const texts = new Map<PartText, string>();
+  for (const { id, put } of actors) {
+    const how = shorteningOf(layout, id);
+    if (how === undefined) continue;
+    yield* eachInSteps(put, (part) => void texts.set(part, shortText(part.text, how)));
+  }
+  return texts;
+}
+
 /**
  * Encodes a commit.
  * @param base of its shard
  * @param session in which it is written, "" for none
+ * @param texts that were shortened before
  */
 export function encodeCommit(
   commit: ShardCommit,
   base: string,
   session: string,
   memory: ShardMemory,
+  texts?: ShortTexts,
 ): CommitArgs {
   const { actors, epoch, cursor = "", follows, ifManifests = "", outboxPut, outboxDrop } = commit;
   const { timersSet, timersClear, answers } = commit;
@@ -52,7 +79,7 @@ export function encodeCommit(
   head.push(actors.length, outboxDrop.length, 0, timersClear.length, 0, answers.length);
   const args: CommitArgs = [base, "", "", ""];
   const before = args.length;
-  for (const change of actors) addActor(change, memory, head, args);
+  for (const change of actors) addActor(change, memory, head, args, texts);
   for (const id of outboxDrop) head.push(id);
   for (const id of timersClear) head.push(id);
   let rows = 0;
@@ -109,7 +136,13 @@ function writeToRoom(head: Head): number | undefined {
   return at;
 }
 
-function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: CommitArgs): void {
+function addActor(
+  change: ActorChange,
+  memory: ShardMemory,
+  head: Head,
+  args: CommitArgs,
+  texts: ShortTexts | undefined,
+): void {
   const { id, put, drop, create, remove, silent, index, remains = "" } = change;
   const { layout, shared } = memory;
   const how = shorteningOf(layout, id);
@@ -131,11 +164,12 @@ function addActor(change: ActorChange, memory: ShardMemory, head: Head, args: Co
   for (const key of dropped) head.push(key);
   const parts: string[] = isLong ? [] : args;
   let others = 0;
-  for (const { key, text: whole } of put) {
+  for (const part of put) {
+    const { key } = part;
     const isCommon = key === COMMON_KEY;
-    const text = isCommon && reference !== "" ? reference : whole;
+    const text = isCommon && reference !== "" ? reference : part.text;
     if (how === undefined) parts.push(key, text);
-    else parts.push(shortKey(key, how), isCommon ? text : shortText(text, how));
+    else parts.push(shortKey(key, how), isCommon ? text : texts?.get(part) ?? shortText(text, how));
     if (!isOtherPart(key)) continue;
     head.push(key);
     others++;

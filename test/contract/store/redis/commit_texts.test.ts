@@ -116,12 +116,12 @@ test("a change of many parts is stored and in the feed as it is, whatever its ch
   const stored = async () => (await store.shards.loadActor(0, id))?.parts;
   await write(textsOf(keys, "begin"), []);
   // In the last one the texts of h and p meet with the halves of a character.
-  for (const  of of["plain", "ü€🙂", "\ude42ü\ud83d"]) {
+  for (const words of ["plain", "ü€🙂", "\ude42ü\ud83d"]) {
     const before = await stored();
     const version = await store.query.version();
     const [gone, kept] = [keys.slice(0, 600), keys.slice(600)];
-    await write({ ...textsOf(kept, of), "x\ude42": of }, gone);
-    const left = { ...textsOf(kept, of.toWellFormed()), "x\ufffd": of.toWellFormed() };
+    await write({ ...textsOf(kept, words), "x\ude42": words }, gone);
+    const left = { ...textsOf(kept, words.toWellFormed()), "x\ufffd": words.toWellFormed() };
     expect(await stored()).toEqual(left);
     expect((await store.shards.loadActor(0, next))?.parts).toEqual({ h: "next" });
     expect((await store.shards.loadShard(0)).outbox).toEqual({ row: "text" });
