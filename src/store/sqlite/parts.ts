@@ -57,11 +57,18 @@ export function putParts(
   // A replaced row would be deleted as far as triggers are concerned, and that costs a copy of each page.
   const sql = `INSERT INTO part VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET text = excluded.text, shared = excluded.shared`;
-  for (const { key, text } of parts) {
+  // In the order of the table each page is touched once: ids of nodes come in any order.
+  const ordered = parts.length > SLICE ? parts.toSorted(byKey) : parts;
+  for (const { key, text } of ordered) {
     const shared = key === COMMON_KEY ? share(database, text) : null;
     if (key === COMMON_KEY) dropPart(database, actor, key);
     database.run(sql, actor, key, shared === null ? text : null, shared);
   }
+}
+
+function byKey(a: PartText, b: PartText): number {
+  if (a.key === b.key) return 0;
+  return a.key < b.key ? -1 : 1;
 }
 
 /** Drops a part inside a write. */
