@@ -165,10 +165,10 @@ export class CommitWriter {
 
   /** Writes commits with one script call; on a cluster they must be of one shard. */
   #sendAll(commits: CommitArgs[]): Promise<Outcome[]> {
-    const base = commits[0]?.[0] ?? "";
+    const base = String(commits[0]?.[0] ?? "");
     const { keys, own, link } = this.#context;
     const call = own.countCall();
-    const head = [keys.feedChannel, own.sender, this.#bounds];
+    const head: CommitArgs = [keys.feedChannel, own.sender, this.#bounds];
     return link.write(COMMIT, base, head.concat(...commits))
       .then((replies) => listOf(replies).map((reply) => ({ call, reply: textsOf(reply) })));
   }

@@ -19,7 +19,7 @@ import { WAIT_TERM, waitPlace } from "../../list_query.ts";
 type Head = (string | number)[];
 
 /** As the header of the script says. */
-export type CommitArgs = string[];
+export type CommitArgs = (string | Buffer)[];
 
 /** A longer list, or a larger number, is sent as JSON: what the script may unpack at once is bounded. */
 const MAX_UNPACKED = 2_000;
@@ -162,7 +162,8 @@ function addActor(
   }
   const dropped = how === undefined ? drop : drop.map((key) => shortKey(key, how));
   for (const key of dropped) head.push(key);
-  const parts: string[] = isLong ? [] : args;
+  const many: string[] | undefined = isLong ? [] : undefined;
+  const parts = many ?? args;
   let others = 0;
   for (const part of put) {
     const { key } = part;
@@ -174,21 +175,23 @@ function addActor(
     head.push(key);
     others++;
   }
-  if (isLong) args.push(...inOne(parts, dropped));
+  if (many !== undefined) args.push(...inOne(many, dropped));
   head[counts] = put.length;
   head[counts + 2] = others;
 }
 
 /** A change as the feed holds it, and the lengths of its texts in bytes. @param parts their keys and texts */
-function inOne(parts: readonly string[], drop: readonly string[]): [string, string] {
+function inOne(parts: readonly string[], drop: readonly string[]): [Buffer, string] {
   const keys = parts.filter((_, at) => at % 2 === 0);
   const texts = parts.filter((_, at) => at % 2 === 1);
   const whole = encodeChange(keys, texts, drop);
-  if (Buffer.byteLength(whole) === whole.length) return [whole, ""];
+  // The client would make them of a text, after it had counted them.
+  const bytes = Buffer.from(whole);
+  if (bytes.length === whole.length) return [bytes, ""];
   // Two halves of characters must not become one where two texts meet.
   const sound = texts.map((text) => text.toWellFormed());
   return [
-    encodeChange(keys.map((key) => key.toWellFormed()), sound, drop),
+    Buffer.from(encodeChange(keys.map((key) => key.toWellFormed()), sound, drop)),
     JSON.stringify(sound.map((text) => Buffer.byteLength(text))),
   ];
 }
