@@ -50,6 +50,7 @@ function withoutAdvance(stored: StoredActor): HotActor {
   return Object.assign(Object.create(actor) as HotActor, {
     exists: () => actor.exists(),
     receive: actor.receive.bind(actor),
+    prepareTake: () => undefined,
     take: actor.take.bind(actor),
     weight: () => 1,
     rests: () => true,
