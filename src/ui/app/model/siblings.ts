@@ -24,20 +24,28 @@ interface Row {
   after: string | undefined;
 }
 
-/** Puts many siblings into one node. @param isApart tells whether a step is shown by itself all the same */
-export function withGroups(graph: Graph, isApart: (id: string) => boolean): Graph {
+/**
+ * Puts many siblings into one node.
+ * @param isApart tells whether a step is shown by itself all the same
+ * @param all siblings of the graph
+ */
+export function withGroups(
+  graph: Graph,
+  isApart: (id: string) => boolean,
+  all = siblingsOf(graph),
+): Graph {
   const shown = new Map(graph.nodes.map((node): [string, GraphNode[]] => [node.id, [node]]));
   const order = new Map(graph.nodes.map((node, at) => [node, at]));
   const placeOf = (node: GraphNode) => order.get(node) ?? 0;
   const places = new Map<string, string>();
-  for (const siblings of siblingsOf(graph)) {
+  for (const siblings of all) {
     const members = siblings.filter(({ id }) => !isApart(id));
     const group = members.length > MOST_SHOWN ? groupOf(members) : undefined;
     for (const { id } of group === undefined ? [] : members) places.set(id, group?.id ?? "");
     const rest = siblings.filter(({ id }) => !places.has(id));
-    const all = group === undefined ? rest : [group, ...rest];
+    const parts = group === undefined ? rest : [group, ...rest];
     const slots = siblings.toSorted((a, b) => placeOf(a) - placeOf(b));
-    for (const [at, { id }] of slots.entries()) shown.set(id, all.slice(at, at + 1));
+    for (const [at, { id }] of slots.entries()) shown.set(id, parts.slice(at, at + 1));
   }
   return {
     nodes: graph.nodes.flatMap(({ id }) => shown.get(id) ?? []),
@@ -55,7 +63,7 @@ function edgesBetween(edges: Graph["edges"], places: ReadonlyMap<string, string>
 }
 
 /** Steps that have the same place in rows that are alike, where those are many; in the order of the rows. */
-function siblingsOf(graph: Graph): GraphNode[][] {
+export function siblingsOf(graph: Graph): GraphNode[][] {
   return alikeOf(rowsOf(graph)).filter(({ length }) => length > MOST_SHOWN).flatMap((rows) => {
     const inOrder = rows.toSorted((a, b) => COUNTING.compare(nameOf(a), nameOf(b)));
     const places: GraphNode[][] = [];

@@ -11,43 +11,60 @@ export interface Folds {
   isApart(id: string): boolean;
   putApart(ids: readonly string[]): void;
   /** What is other than at first; the same object as long as nothing changes. */
-  turned: ReadonlySet<string>;
+  turned: Turned;
+  isTurned: boolean;
   reset(): void;
 }
 
+/** Each set is the same object as long as nothing changes in it. */
+interface Turned {
+  /** Loops and retries that are open and others that are closed. */
+  folds: ReadonlySet<string>;
+  /** Steps that are not shown as one of many. */
+  apart: ReadonlySet<string>;
+}
+
+const AS_AT_FIRST: Turned = { folds: new Set(), apart: new Set() };
+
 /** Loops and retries are closed at first, all else is open. */
 export function useFolds(tree: readonly TreeItem[], selected: string | undefined): Folds {
-  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
+  const [turned, setTurned] = useState(AS_AT_FIRST);
+  const { folds, apart } = turned;
   // What lies above the chosen step is open, so that it can be seen.
   const above = new Set(selected === undefined ? [] : pathTo(tree, selected));
   const isOpen = (item: TreeItem) =>
-    turned.has(item.id) ? isFoldedFirst(item) : !isFoldedFirst(item) || above.has(item.id);
-  const apart = (id: string) => `apart:${id}`;
+    folds.has(item.id) ? isFoldedFirst(item) : !isFoldedFirst(item) || above.has(item.id);
+  const putApart = (ids: readonly string[], next = folds) =>
+    setTurned({ folds: next, apart: new Set([...apart, ...ids]) });
   return {
     isOpen,
     toggle(item) {
-      const next = new Set(turned);
+      const next = new Set(folds);
       if (!next.delete(item.id)) next.add(item.id);
       // Whoever opens a loop wants to see its items.
-      for (const { id } of item.children) next.add(apart(id));
-      setTurned(next);
+      putApart(item.children.map(({ id }) => id), next);
     },
     openTo(id) {
       const above = new Set(pathTo(tree, id));
-      const next = new Set([...turned, apart(id)]);
+      const next = new Set(folds);
+      let isTurned = false;
       const visit = (items: readonly TreeItem[]): void => {
         for (const item of items) {
           if (!above.has(item.id)) continue;
-          if (!isOpen(item) && !next.delete(item.id)) next.add(item.id);
+          if (!isOpen(item)) {
+            isTurned = true;
+            if (!next.delete(item.id)) next.add(item.id);
+          }
           visit(item.children);
         }
       };
       visit(tree);
-      setTurned(next);
+      putApart([id], isTurned ? next : folds);
     },
-    isApart: (id) => turned.has(apart(id)),
-    putApart: (ids) => setTurned(new Set([...turned, ...ids.map(apart)])),
+    isApart: (id) => apart.has(id),
+    putApart,
     turned,
-    reset: () => setTurned(new Set()),
+    isTurned: folds.size + apart.size > 0,
+    reset: () => setTurned(AS_AT_FIRST),
   };
 }

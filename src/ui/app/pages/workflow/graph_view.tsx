@@ -6,7 +6,7 @@ import { layOut } from "../../data/layout.ts";
 import { troubleOfScript } from "../../data/scripts.ts";
 import { firstLook, type Graph, type GraphNode, graphOf, shownAs } from "../../model/graph.ts";
 import { type LayoutAnswer, type Point, shownLargest } from "../../model/layout.ts";
-import { withGroups } from "../../model/siblings.ts";
+import { siblingsOf, withGroups } from "../../model/siblings.ts";
 import { nodesOf, type TreeItem } from "../../model/tree.ts";
 import { Empty, LoadState } from "../../parts/basics.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -27,10 +27,7 @@ const MOST_HEIGHT = 0.6;
 
 export function GraphView({ workflow, tree, selected, select, choice }: ViewProps): JSX.Element {
   const folds = useFolds(tree, undefined);
-  const graph = useMemo(
-    () => withGroups(graphOf(nodesOf(workflow), tree, folds.isOpen), folds.isApart),
-    [tree, folds.turned],
-  );
+  const graph = useGraph(workflow, tree, folds);
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<SVGSVGElement>(null);
   const frame = useRef<HTMLDivElement>(null);
@@ -150,6 +147,19 @@ function found(id: string, folds: Folds): string {
   return id;
 }
 
+/** To look for siblings among thousands of steps takes longer than all the rest, so it is not done for each step that is found. */
+function useGraph(
+  workflow: ViewProps["workflow"],
+  tree: readonly TreeItem[],
+  { isOpen, isApart, turned }: Folds,
+): Graph {
+  const whole = useMemo(() => {
+    const graph = graphOf(nodesOf(workflow), tree, isOpen);
+    return { graph, siblings: siblingsOf(graph) };
+  }, [tree, turned.folds]);
+  return useMemo(() => withGroups(whole.graph, isApart, whole.siblings), [whole, turned.apart]);
+}
+
 /** Opens a loop, a retry or a group. @returns the first part of it */
 function unfolded({ id, members }: GraphNode, tree: readonly TreeItem[], folds: Folds): string {
   const item = itemOf(tree, id);
@@ -178,8 +188,7 @@ function Tools({ folds, view }: { folds: Folds; view: PanZoom }): JSX.Element {
       <button type="button" onClick={() => view.zoom(1.25)}>{graph.larger}</button>
       <button type="button" onClick={() => view.zoom(0.8)}>{graph.smaller}</button>
       <button type="button" onClick={view.fit}>{graph.fit}</button>
-      {folds.turned.size > 0 && <button type="button" onClick={folds.reset}>{graph.foldAll}
-      </button>}
+      {folds.isTurned && <button type="button" onClick={folds.reset}>{graph.foldAll}</button>}
     </div>
   );
 }
