@@ -8,8 +8,8 @@ import type { Clock } from "../platform/clock.ts";
 /** Longest turn of one actor, ms. It is as much longer as the piece of work that it ends with. */
 const TURN_MS = 20;
 /**
- * Questions in a turn, where time alone would allow more: also bounds what it commits. To write 5,000 nodes takes Redis a quarter of a
- * second, in which it answers nobody.
+ * Questions in a turn, where time alone would allow more: also bounds what it commits. To write 5,000 nodes takes Redis some 30 ms, in
+ * which it answers nobody.
  */
 const TURN_QUESTIONS = 300;
 /** Work of all actors after which others are let in, ms. */
