@@ -3,7 +3,7 @@
  * nothing itself.
  */
 import { isJsonObject, type Json } from "../../base/json.ts";
-import { runToEnd, type Steps } from "../../base/steps.ts";
+import type { Steps } from "../../base/steps.ts";
 import { alreadyExists, notFound } from "../../base/problem.ts";
 import { loadSteps, ORDERS_PART, RETRY_PART, takeChanges, textSteps } from "../../engine/codec.ts";
 import { accept } from "../../engine/accept.ts";
@@ -129,7 +129,7 @@ class WorkflowActor implements HotActor {
       case "delete":
         return this.#delete(this.#existing(), command, env);
       case "delete-archived":
-        return this.#deleteArchived(command, env);
+        return atOnceIfSmall(sizeOf(command.workflow), this.#deleteArchived(command, env));
       case "leave":
         return this.#move(this.#existing(), command, stored);
       default:
@@ -316,9 +316,9 @@ class WorkflowActor implements HotActor {
   }
 
   /** Deletes a workflow that only the archive has. It stays here as a deleted one, if it is to be kept. */
-  #deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Answer {
+  *#deleteArchived(command: DeleteArchivedCommand, env: EngineEnv): Steps<Answer> {
     if (!this.#state) {
-      const state = runToEnd(this.#create(command.workflow, env));
+      const state = yield* this.#create(command.workflow, env);
       const deleted = deletedFromArchive(state, command, this.#options);
       this.#lastEffects.push(...deleted.effects);
       if (!deleted.isKept) this.#state = undefined;
