@@ -4,7 +4,9 @@
  */
 import type { Change } from "../../port.ts";
 import type { Version } from "../../version.ts";
+import { runToEnd, type Steps } from "../../../base/steps.ts";
 import { newTable } from "../../../base/table.ts";
+import { Turns } from "../../../platform/turns.ts";
 import { VersionTooOld } from "../../port.ts";
 import { changeReader } from "../../unreadable_change.ts";
 import { parseVersion } from "../../watch_feed.ts";
@@ -19,7 +21,10 @@ import { readMeta } from "./meta.ts";
 import { type KnownShards, NONE_KNOWN } from "./own_changes.ts";
 import { listOf, pairsOf, textsOf } from "../replies.ts";
 import { readVersion } from "../version.ts";
-import { type Shortening, shorteningOf, wholeKey, wholeParts } from "../texts/short_texts.ts";
+import { type Shortening, shorteningOf, wholeKey, wholePartsSteps } from "../texts/short_texts.ts";
+
+/** The texts of a longer change are made whole a little at a time, characters. */
+const LONG = 1024 * 1024;
 
 type Place = Pick<Change, "type" | "id" | "version">;
 
@@ -38,6 +43,7 @@ const TYPES = { A: "ADDED", M: "MODIFIED", D: "DELETED" } as const;
 export class FeedReader {
   readonly #context: RedisContext;
   readonly #readChange: ReturnType<typeof changeReader>;
+  readonly #turns = new Turns("feed");
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -136,13 +142,19 @@ export class FeedReader {
     const how = isManifest ? undefined : shorteningOf((await terms()).layout, actor);
     const change = this.#readChange(place, () => {
       if (!(t in TYPES)) throw new Error(`A change is of type "${t}"`);
-      return wholeChange(isShort ? changeOfParts(place, rest) : changeOf(place, rest), how);
+      return isShort ? changeOfParts(place, rest) : changeOf(place, rest);
     });
+    const size = rest.reduce((sum, text) => sum + text.length, 0);
+    let whole = change;
+    if (how !== undefined) {
+      const steps = wholeSteps(change, how);
+      whole = size > LONG ? await this.#turns.run(steps) : runToEnd(steps);
+    }
     return {
       version: Number(version),
       lacksTexts: isShort && type === "MODIFIED" && !rest.some(tellsBefore),
-      size: rest.reduce((sum, text) => sum + text.length, 0),
-      change: await this.#withSharedTexts(baseOf(feed), change),
+      size,
+      change: await this.#withSharedTexts(baseOf(feed), whole),
     };
   }
 
@@ -164,14 +176,14 @@ function baseOf(feed: string): string {
   return feed.slice(0, -SHARD_KEY.feed.length);
 }
 
-function wholeChange(change: Change, how: Shortening | undefined): Change {
-  if (how === undefined) return change;
+/** A change whose texts are short, with whole ones. */
+function* wholeSteps(change: Change, how: Shortening): Steps<Change> {
   const { put, drop, before } = change;
   return {
     ...change,
-    put: wholeParts(put, how),
+    put: yield* wholePartsSteps(put, how),
     drop: drop.map((key) => wholeKey(key, how)),
-    ...(before && { before: wholeParts(before, how) }),
+    ...(before && { before: yield* wholePartsSteps(before, how) }),
   };
 }
 

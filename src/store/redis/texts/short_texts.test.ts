@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runToEnd } from "../../../base/steps.ts";
 import { NAME_CODE, PHRASES } from "./phrases.ts";
 import {
   NAMELESS,
@@ -10,7 +11,7 @@ import {
   shortParts,
   shortText,
   wholeKey,
-  wholeParts,
+  wholePartsSteps,
   wholeText,
 } from "./short_texts.ts";
 
@@ -68,7 +69,7 @@ test("every text and key becomes again what it was", () => {
     const key = `n:${text}`;
     expect(wholeKey(shortKey(key, how), how)).toBe(key);
     const parts = { h: text, s: text, [key]: text };
-    expect(wholeParts(shortParts(parts, how), how)).toEqual(parts);
+    expect(runToEnd(wholePartsSteps(shortParts(parts, how), how))).toEqual(parts);
   }));
 });
 

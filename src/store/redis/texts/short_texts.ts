@@ -5,6 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import { NODE_PART_PREFIX } from "../../port.ts";
+import { eachInSteps, type Steps } from "../../../base/steps.ts";
 import { newTable } from "../../../base/table.ts";
 import { COMMON_KEY } from "../keys.ts";
 import { NAME_CODE, PHRASES } from "./phrases.ts";
@@ -196,13 +197,16 @@ export function shortParts(parts: Record<string, string>, how: Shortening): Reco
   return short;
 }
 
-/** All parts of an actor, by their keys, as they were before they were shortened. */
-export function wholeParts(parts: Record<string, string>, how: Shortening): Record<string, string> {
+/** Parts of an actor, by their keys, as they were before they were shortened; a little at a time, because there may be many. */
+export function* wholePartsSteps(
+  parts: Record<string, string>,
+  how: Shortening,
+): Steps<Record<string, string>> {
   const whole: Record<string, string> = {};
-  for (const key in parts) {
+  yield* eachInSteps(Object.keys(parts), (key) => {
     const text = parts[key] ?? "";
     whole[wholeKey(key, how)] = key === COMMON_KEY ? text : wholeText(text, how);
-  }
+  });
   return whole;
 }
 
