@@ -140,21 +140,14 @@ export class FeedReader {
     const isShort = rest.length > 0 ? rest[0] !== "c" : t !== "D";
     const isManifest = feed.startsWith(keys.manifests);
     const how = isManifest ? undefined : shorteningOf((await terms()).layout, actor);
-    const change = this.#readChange(place, () => {
-      if (!(t in TYPES)) throw new Error(`A change is of type "${t}"`);
-      return isShort ? changeOfParts(place, rest) : changeOf(place, rest);
-    });
     const size = rest.reduce((sum, text) => sum + text.length, 0);
-    let whole = change;
-    if (how !== undefined) {
-      const steps = wholeSteps(change, how);
-      whole = size > LONG ? await this.#turns.run(steps) : runToEnd(steps);
-    }
+    const steps = changeSteps(place, t, isShort, rest, how);
+    const read = size > LONG ? await outcomeOf(this.#turns.run(steps)) : () => runToEnd(steps);
     return {
       version: Number(version),
       lacksTexts: isShort && type === "MODIFIED" && !rest.some(tellsBefore),
       size,
-      change: await this.#withSharedTexts(baseOf(feed), whole),
+      change: await this.#withSharedTexts(baseOf(feed), this.#readChange(place, read)),
     };
   }
 
@@ -176,8 +169,24 @@ function baseOf(feed: string): string {
   return feed.slice(0, -SHARD_KEY.feed.length);
 }
 
-/** A change whose texts are short, with whole ones. */
-function* wholeSteps(change: Change, how: Shortening): Steps<Change> {
+/** Gives what a promise came to, whenever it is asked. */
+function outcomeOf<T>(promise: Promise<T>): Promise<() => T> {
+  return promise.then((value) => () => value, (error) => () => {
+    throw error;
+  });
+}
+
+/** A change with whole texts; they are made a little at a time. @throws {Error} when it is damaged, also by a later step */
+function* changeSteps(
+  place: Place,
+  type: string,
+  isShort: boolean,
+  rest: string[],
+  how: Shortening | undefined,
+): Steps<Change> {
+  if (!(type in TYPES)) throw new Error(`A change is of type "${type}"`);
+  const change = isShort ? changeOfParts(place, rest) : changeOf(place, rest);
+  if (how === undefined) return change;
   const { put, drop, before } = change;
   return {
     ...change,
