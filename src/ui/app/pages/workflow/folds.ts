@@ -39,27 +39,21 @@ export function useFolds(tree: readonly TreeItem[], selected: string | undefined
   return {
     isOpen,
     toggle(item) {
-      const next = new Set(folds);
-      if (!next.delete(item.id)) next.add(item.id);
       // Whoever opens a loop wants to see its items.
-      putApart(item.children.map(({ id }) => id), next);
+      putApart(item.children.map(({ id }) => id), turnedOver(folds, [item.id]));
     },
     openTo(id) {
       const above = new Set(pathTo(tree, id));
-      const next = new Set(folds);
-      let isTurned = false;
+      const closed: string[] = [];
       const visit = (items: readonly TreeItem[]): void => {
         for (const item of items) {
           if (!above.has(item.id)) continue;
-          if (!isOpen(item)) {
-            isTurned = true;
-            if (!next.delete(item.id)) next.add(item.id);
-          }
+          if (!isOpen(item)) closed.push(item.id);
           visit(item.children);
         }
       };
       visit(tree);
-      putApart([id], isTurned ? next : folds);
+      putApart([id], turnedOver(folds, closed));
     },
     isApart: (id) => apart.has(id),
     putApart,
@@ -67,4 +61,12 @@ export function useFolds(tree: readonly TreeItem[], selected: string | undefined
     isTurned: folds.size + apart.size > 0,
     reset: () => setTurned(AS_AT_FIRST),
   };
+}
+
+/** A set in which some ids are put in or taken out. The same one if there are none: what is made for it stays. */
+function turnedOver(set: ReadonlySet<string>, ids: readonly string[]): ReadonlySet<string> {
+  if (ids.length === 0) return set;
+  const next = new Set(set);
+  for (const id of ids) if (!next.delete(id)) next.add(id);
+  return next;
 }
