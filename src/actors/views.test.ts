@@ -4,11 +4,13 @@ import type { Change, StoredActor } from "../store/port.ts";
 import { Views } from "./views.ts";
 
 /** A history of changes of a few actors, and what each actor was like after each of them, or before its end. */
-function history(steps: { actor: number; key: number; isDrop: boolean; isEnd: boolean }[]) {
+function history(
+  steps: { actor: number; key: number; isDrop: boolean; isEnd: boolean; isLarge: boolean }[],
+) {
   const changes: Change[] = [];
   const states: StoredActor[] = [];
   const now = new Map<string, Record<string, string>>();
-  for (const [index, { actor, key, isDrop, isEnd }] of steps.entries()) {
+  for (const [index, { actor, key, isDrop, isEnd, isLarge }] of steps.entries()) {
     const id = `wf/ns/${actor}`;
     const version = String(index + 100);
     const parts = now.get(id);
@@ -24,11 +26,13 @@ function history(steps: { actor: number; key: number; isDrop: boolean; isEnd: bo
     if (isDrop) delete next[name];
     now.set(id, next);
     const text = parts?.[name];
+    const lacksTexts = isLarge && parts === undefined;
     changes.push({
       type: parts ? "MODIFIED" : "ADDED",
       id,
       version,
-      put: isDrop ? {} : { [name]: version },
+      put: isDrop || lacksTexts ? {} : { [name]: version },
+      ...(lacksTexts && { mustLoad: true }),
       drop: isDrop ? [name] : [],
       ...(text !== undefined && { before: { [name]: text } }),
     });
@@ -43,6 +47,7 @@ test("views show every actor as it was, from wherever the feed is read, however 
     key: fc.integer({ min: 0, max: 3 }),
     isDrop: fc.boolean(),
     isEnd: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    isLarge: fc.boolean(),
   });
   await fc.assert(
     fc.asyncProperty(

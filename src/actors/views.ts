@@ -72,8 +72,9 @@ export class Views {
   expect(changes: readonly Change[], isWanted: (id: ActorId) => boolean = () => true): void {
     this.#expected.clear();
     const known = new Set<ActorId>();
-    for (const { id, type } of changes) {
-      if (type === "MODIFIED" && !known.has(id) && !this.#views.has(id) && isWanted(id)) {
+    for (const { id, type, mustLoad } of changes) {
+      const isPart = type === "MODIFIED" && !this.#views.has(id);
+      if ((isPart || mustLoad === true) && !known.has(id) && isWanted(id)) {
         const loading = this.#options.load(id);
         // Whoever comes to the change sees the error.
         loading.catch(() => {});
@@ -100,8 +101,10 @@ export class Views {
       this.#keep(id, view);
       return { id, version, parts: view.parts };
     };
-    if (type === "ADDED") return keep(viewOf(put));
-    if (view && change.unreadable === undefined) return keep(changed(view, change));
+    if (change.mustLoad === undefined) {
+      if (type === "ADDED") return keep(viewOf(put));
+      if (view !== undefined) return keep(changed(view, change));
+    }
     return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts)));
   }
 
@@ -163,7 +166,8 @@ function partsBefore(
   );
   let parts = { ...now?.parts };
   for (const { type, put, drop, before } of changes.slice(0, last + 1).reverse()) {
-    if (type === "DELETED") parts = {};
+    // There was nothing before it was added, whatever the feed has kept of that.
+    if (type !== "MODIFIED") parts = {};
     for (const key in put) delete parts[key];
     for (const key of drop) delete parts[key];
     Object.assign(parts, before);

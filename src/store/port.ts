@@ -330,8 +330,8 @@ export interface Change {
   indexBefore?: IndexEntry;
   /** The index entry after the change (for DELETED, the last one), even if the change did not touch it. */
   index?: IndexEntry;
-  /** The change can't be read: whoever follows the actor must load it again. */
-  unreadable?: true;
+  /** It lacks texts, as it can't be read, or made an actor too large for the feed: whoever follows the actor must load it. */
+  mustLoad?: true;
 }
 
 /** Thrown by a watch whose start is no longer in the feed. The caller lists again. */

@@ -18,7 +18,7 @@ export function changeReader(onUnreadable: ReportUnreadable) {
         version,
         put: {},
         drop: [],
-        unreadable: true,
+        mustLoad: true,
       };
     }
   };

@@ -56,7 +56,7 @@ test("those are due whose workflow and step begin to wait", () => {
     const isOfOthers = other !== "wf/n/wf";
     expect(lookout.note(change(other, isOfOthers ? "w" : undefined))).toBe(false);
   }
-  expect(lookout.note({ ...change("wf/n/wf2"), put: {}, unreadable: true })).toBe(true);
+  expect(lookout.note({ ...change("wf/n/wf2"), put: {}, mustLoad: true })).toBe(true);
   expect(dueOf(lookout)).toEqual(["c"]);
 });
 

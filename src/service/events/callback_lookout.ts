@@ -129,16 +129,16 @@ export class CallbackLookout {
     return due;
   }
 
-  #noteWorkflow({ id, put, index, unreadable }: Change): void {
+  #noteWorkflow({ id, put, index, mustLoad }: Change): void {
     const named = this.#byPlace.get(id);
     const chosen = this.#byPlace.get(id.slice(0, id.indexOf("/", WORKFLOWS.length) + 1));
     if (named === undefined && chosen === undefined) return;
     const nodes = [...suspendNodes(put)];
-    if (nodes.length === 0 && unreadable !== true) return;
+    if (nodes.length === 0 && mustLoad !== true) return;
     for (const callbacks of [named, chosen]) {
       for (const [key, known] of callbacks ?? []) {
         if (index !== undefined && !matchesLabels(known.labels, index.labels)) continue;
-        const isAbout = unreadable === true || nodes.some((node) => matchesNode(known.nodes, node));
+        const isAbout = mustLoad === true || nodes.some((node) => matchesNode(known.nodes, node));
         if (isAbout) this.#due.add(key);
       }
     }

@@ -29,6 +29,8 @@ export const SHARD_KEY = {
   actor: "a:",
   /** `g:<name>`: hash of parts that a removal has left. */
   remains: "g:",
+  /** `n:<name>`: hash of the nodes of a new actor, until its commit renames it; expires. */
+  staged: "n:",
   /** `t:<reference>`: hash with a text that actors have in common (`t`), and how many have it (`n`). */
   shared: "t:",
   /** `x:<term>`: sorted set of actor ids by creation time. */

@@ -133,11 +133,12 @@ end
  *         answer its key, its time of expiry, and which actor's version it shows
  *       5 for each actor the text in whose place the reference is, if it has one, '@i' and its index entry, if it has one, keys
  *         and texts of the parts put, or, if they are many, the change as the feed holds it, and JSON with the lengths of the
- *         texts in bytes, '' if they are those in the change; ids and texts of the outbox rows put; answers as JSON
+ *         texts in bytes, '' if they are those in the change; the change as the feed holds it if nodes were written before; ids
+ *         and texts of the outbox rows put; answers as JSON
  *       What the list has for an actor: id; whether it creates, removes, is silent, no longer has a part that may be a
  *       reference, has an index entry (1 or 0 each); numbers of parts put, parts dropped, and keys of other parts; how many
  *       changes ago it was created or ''; name of what a removal leaves behind or ''; a reference among the parts put or '';
- *       whether its parts are many (1 or 0);
+ *       whether its parts are many (1 or 0); name and number of the nodes that were written before, with a space between, or '';
  *       if it has an index entry: time of it, its place among those that are waiting or '', its uid, version of the actor, or
  *       text of the entry, that the caller knows ('' for none), terms that it has had since then as JSON, numbers of the terms
  *       that are new and of those that are gone, these terms; parts dropped; keys of other parts
@@ -461,8 +462,8 @@ ${HOLD}
 local function announce(version, actor, type, before, old)
   if actor.silent then return end
   local index, from, to = actor.index, actor.put, actor.last
-  if before and (layout == '1' or type == 'D' or to - from + #before >= ${MANY_VALUES}) then
-    return rare().announce_whole(version, actor, type, before, old)
+  if actor.staged or before and (layout == '1' or type == 'D' or to - from + #before >= ${MANY_VALUES}) then
+    return rare().announce_whole(version, actor, type, before or '', old)
   end
   local feed, id, size = base .. '${SHARD_KEY.feed}', actor.id, 3 + #actor.id
   -- Each form of a change without a table that would have to be made first.
@@ -510,15 +511,15 @@ local function read_actor(at, argument)
     id = id, key = base .. '${SHARD_KEY.actor}' .. id, creates = head[at + 1] == 1, removes = head[at + 2] == 1,
     silent = head[at + 3] == 1, loses = head[at + 4] == 1, age = head[at + 9], remains = head[at + 10],
     reference = head[at + 11], put = 0, last = 0, drop = 0, drop_end = 0, others = 0, others_end = 0, text = false, whole = false,
-    index = false, filing = 0, fresh = 0, gone = 0, gone_end = 0
+    staged = false, nodes = 0, index = false, filing = 0, fresh = 0, gone = 0, gone_end = 0
   }
   local put, drop, others = head[at + 6], head[at + 7], head[at + 8]
   if actor.reference ~= '' then
     actor.text = arguments[argument]
     argument = argument + 1
   end
-  local is_long = head[at + 12] == 1
-  at = at + 13
+  local is_long, staged = head[at + 12] == 1, head[at + 13]
+  at = at + 14
   if has_index then
     actor.filing, actor.index, actor.fresh = at, arguments[argument + 1], at + 7
     actor.gone = actor.fresh + head[at + 5]
@@ -529,6 +530,12 @@ local function read_actor(at, argument)
   if is_long then
     next_argument = argument + 2
     argument = rare().take_apart(actor, argument)
+  end
+  if staged ~= '' then
+    local name, count = string.match(staged, '^(%S+) (%d+)$')
+    actor.staged, actor.nodes = base .. '${SHARD_KEY.staged}' .. name, tonumber(count)
+    actor.whole = arguments[next_argument]
+    next_argument = next_argument + 1
   end
   -- A removal writes and drops nothing by itself.
   local is_kept = not actor.removes
@@ -547,6 +554,10 @@ local function change_actor(actor, before, version)
   end
   if actor.drop <= actor.drop_end then in_slices('HDEL', actor.key, head, actor.drop, actor.drop_end) end
   if actor.others <= actor.others_end then rare().note_others(actor, before[3] or '') end
+  if actor.staged then
+    call('RENAME', actor.staged, actor.key)
+    call('PERSIST', actor.key)
+  end
   local from = actor.put
   if actor.index and actor.index ~= old then
     file_under(actor, old, before[1])
@@ -621,6 +632,8 @@ local function commit(list, argument)
       known[id] = actor.before[1]
     end
     if known[id] and actor.creates then return {'exists', id} end
+    -- Redis may have lost some of them since.
+    if actor.staged and call('HLEN', actor.staged) ~= actor.nodes then return {'lost'} end
     known[id] = not actor.removes
     actors[i] = actor
   end

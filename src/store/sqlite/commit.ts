@@ -14,6 +14,7 @@ import {
   readParts,
   readPartsWithoutNodes,
 } from "./parts.ts";
+import type { StagedParts } from "./staged_parts.ts";
 
 /** Expired answers are removed each time this many commits and answers were written. */
 const SWEEP_EVERY = 64;
@@ -44,11 +45,12 @@ export class CommitWriter {
 
   /**
    * Writes a commit. If it refuses, nothing was written.
+   * @param staged parts that were written before
    * @returns the new version of each changed actor
    * @throws {StaleEpoch}
    * @throws {ActorExists}
    */
-  write(commit: ShardCommit): Record<string, string> {
+  write(commit: ShardCommit, staged?: StagedParts): Record<string, string> {
     this.#assertOwned(commit);
     const found = this.#findActors(commit.actors);
     const versions: Record<string, string> = {};
@@ -58,7 +60,7 @@ export class CommitWriter {
       found.delete(change.id);
       const version = change.remove === true
         ? before && this.#removeActor(change, before)
-        : this.#writeActor(change, before);
+        : this.#writeActor(change, before, staged?.get(change.id));
       if (version !== undefined) versions[change.id] = version;
     }
     this.#changeShard(commit);
@@ -122,19 +124,23 @@ export class CommitWriter {
     return String(version);
   }
 
-  #writeActor(change: ActorChange, stored: StoredRow | undefined): string {
+  #writeActor(
+    change: ActorChange,
+    stored: StoredRow | undefined,
+    staged: ActorRow | undefined,
+  ): string {
     const { id, put, drop, index } = change;
     const database = this.#database;
     const version = database.next("version");
     const entry = index === undefined ? stored?.entry ?? null : JSON.stringify(index);
     const row = stored === undefined
-      ? this.#insertActor(id, version, entry, index)
+      ? this.#insertActor(id, version, entry, index, staged)
       : this.#updateActor(id, version, entry, index, stored);
     const before = stored === undefined || change.silent === true
       ? {}
       : readParts(database, row, [...put.map(({ key }) => key), ...drop]);
     for (const key of drop) dropPart(database, row, key);
-    putParts(database, row, put);
+    if (stored !== undefined || staged === undefined) putParts(database, row, put);
     const type = stored === undefined ? "ADDED" : "MODIFIED";
     this.#announce(change, { type, id, version, put, drop, before, entry });
     return String(version);
@@ -145,10 +151,15 @@ export class CommitWriter {
     version: number,
     entry: string | null,
     index: IndexEntry | undefined,
+    staged: ActorRow | undefined,
   ): ActorRow {
-    const sql =
-      "INSERT INTO actor (id, version, uid, index_entry) VALUES (?, ?, ?, ?) RETURNING row";
-    const row = this.#database.get(sql, id, version, index?.uid ?? null, entry)?.["row"] ?? null;
+    // With a row of null SQLite chooses one.
+    const sql = `INSERT INTO actor (row, id, version, uid, index_entry) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (row) DO UPDATE SET id = excluded.id, version = excluded.version, uid = excluded.uid,
+        index_entry = excluded.index_entry
+      RETURNING row`;
+    const uid = index?.uid ?? null;
+    const row = this.#database.get(sql, staged ?? null, id, version, uid, entry)?.["row"] ?? null;
     if (index !== undefined) this.#fileUnder(id, undefined, index);
     return row;
   }

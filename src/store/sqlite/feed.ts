@@ -5,6 +5,7 @@
  */
 import type { PartText } from "../../base/part_text.ts";
 import type { Change } from "../port.ts";
+import { isLargeCreation, isNode } from "../large_creation.ts";
 import { VersionTooOld } from "../port.ts";
 import type { changeReader } from "../unreadable_change.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
@@ -30,8 +31,11 @@ export interface NewChange extends Pick<Change, "type" | "id" | "drop"> {
   entry: string | null;
 }
 
-/** Keys and lengths in UTF-16 units of what was put, keys that were dropped, keys and lengths of the earlier texts. */
-type Header = [string[], number[], string[], string[], number[]];
+/**
+ * Keys and lengths in UTF-16 units of what was put, keys that were dropped, keys and lengths of the earlier texts; and 1 if nodes
+ * were put that are not in it.
+ */
+type Header = [string[], number[], string[], string[], number[], 1?];
 
 /** The feed is trimmed each time this many changes were added. */
 const TRIM_EVERY = 64;
@@ -42,15 +46,18 @@ export function publishChange(
   { type, id, version, put, drop, before, entry }: NewChange,
   bounds: FeedBounds,
 ): void {
-  const putTexts = put.map(({ text }) => text);
+  const isLarge = type === "ADDED" && isLargeCreation(put);
+  const shown = isLarge ? put.filter((part) => !isNode(part)) : put;
+  const putTexts = shown.map(({ text }) => text);
   const beforeTexts = Object.values(before);
   const header: Header = [
-    put.map(({ key }) => key),
+    shown.map(({ key }) => key),
     putTexts.map(lengthOf),
     drop,
     Object.keys(before),
     beforeTexts.map(lengthOf),
   ];
+  if (isLarge) header.push(1);
   const change = `${JSON.stringify(header)}\n${putTexts.join("")}${beforeTexts.join("")}`;
   const end = database.counter("feed") + change.length;
   database.setCounter("feed", end);
@@ -114,20 +121,25 @@ function changeOf({ version, type, id, change, index_entry }: Row, readChange: R
   });
 }
 
-function decodeChange(change: string): Pick<Change, "put" | "drop" | "before"> {
+function decodeChange(change: string): Pick<Change, "put" | "drop" | "before" | "mustLoad"> {
   const start = change.indexOf("\n") + 1;
   const header = JSON.parse(change.slice(0, start)) as Header;
-  if (!Array.isArray(header) || header.length !== 5 || !header.every(Array.isArray)) {
+  if (!Array.isArray(header) || header.length < 5 || !header.slice(0, 5).every(Array.isArray)) {
     throw new Error("A change does not begin as changes do");
   }
-  const [putKeys, putLengths, drop, beforeKeys, beforeLengths] = header;
+  const [putKeys, putLengths, drop, beforeKeys, beforeLengths, lacksNodes] = header;
   const middle = start + sum(putLengths);
   if (change.length !== middle + sum(beforeLengths)) {
     throw new Error("A change is longer or shorter than it says");
   }
   const put = takeTexts(putKeys, putLengths, change.slice(start, middle));
   const before = takeTexts(beforeKeys, beforeLengths, change.slice(middle));
-  return { put, drop, ...(beforeKeys.length > 0 && { before }) };
+  return {
+    put,
+    drop,
+    ...(beforeKeys.length > 0 && { before }),
+    ...(lacksNodes === 1 && { mustLoad: true }),
+  };
 }
 
 function sum(lengths: number[]): number {

@@ -66,7 +66,8 @@ export function putParts(
   }
 }
 
-function byKey(a: PartText, b: PartText): number {
+/** The order of the table. */
+export function byKey(a: PartText, b: PartText): number {
   if (a.key === b.key) return 0;
   return a.key < b.key ? -1 : 1;
 }

@@ -15,6 +15,7 @@ import {
   readRemains,
   readWholeActor,
 } from "./parts.ts";
+import { hasManyParts, writeStaged } from "./staged_parts.ts";
 
 export interface SqliteShardsOptions extends CommitOptions {
   wakeups: Wakeups;
@@ -75,7 +76,10 @@ export class SqliteShards implements ShardStore {
   }
 
   readonly commit: ShardStore["commit"] = async (commit) => {
-    const versions = await this.#database.write(() => this.#writer.write(commit));
+    const [database, writer] = [this.#database, this.#writer];
+    const versions = hasManyParts(commit)
+      ? await writeStaged(database, commit, (staged) => writer.write(commit, staged))
+      : await database.write(() => writer.write(commit));
     if (commit.actors.length > 0) this.#options.wakeups.wake("feed");
     return { versions };
   };

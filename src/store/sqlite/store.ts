@@ -13,6 +13,7 @@ import { SqliteManifests } from "./manifests.ts";
 import { SqliteQuery } from "./query.ts";
 import { settledReads } from "./settled_reads.ts";
 import { SqliteShards } from "./shards.ts";
+import { dropStaged } from "./staged_parts.ts";
 import { Wakeups } from "../wakeups.ts";
 
 export interface SqliteStoreOptions extends SqliteOptions {
@@ -65,6 +66,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     database.run("UPDATE shard SET owner = NULL");
     database.run("DELETE FROM replica");
   });
+  await dropStaged(database);
   const wakeups = new Wakeups();
   const bounds = { feedLength, feedSize };
   const shards = new SqliteShards(database, {

@@ -1,6 +1,7 @@
 /** Lists, watches and manifests: what every adapter promises. */
 import { partTexts } from "../../../src/base/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Views } from "../../../src/actors/views.ts";
 import { Problem, ProblemCode } from "../../../src/base/problem.ts";
 import { parseLabelSelector } from "../../../src/expr/selectors/label_selector.ts";
 import type { ActorChange, IndexEntry, ListQuery } from "../../../src/store/port.ts";
@@ -585,6 +586,45 @@ export function describeQuery(open: OpenStore): void {
       const edited = changes[2];
       if (edited?.before === undefined) expect(edited?.indexBefore).toEqual(entry("red").index);
       else expect(edited.before).toEqual(replaced[2]);
+    });
+
+    test("a new actor that is too large for the feed is loaded by those who follow it, as it was after each change", async () => {
+      const id = "wf/a/large";
+      const shard = shardOf(id, SHARDS);
+      const from = await store().query.version();
+      const nodes = Object.fromEntries(
+        Array.from({ length: 20_000 }, (_, at) => [`n:${at}`, `"${`ä${at}`.padEnd(250)}"`]),
+      );
+      const parts = { h: "h1", s: "s", ...nodes };
+      const steps: Partial<ActorChange>[] = [
+        { create: true, put: partTexts(parts), index: entryOf(id) },
+        { put: partTexts({ h: "h2", "n:6": "x", "n:new": "y" }), drop: ["n:5"] },
+        { put: partTexts({ "n:new": "z" }), index: entryOf(id, { phase: "Failed" }) },
+      ];
+      for (const step of steps) {
+        const actors = [changeOf(id, step)];
+        await store().shards.commit(commitOf(shard, epochs[shard] ?? 0, { actors }));
+      }
+      const stop = new AbortController();
+      const changes = await collect(store().query.watch(from, stop.signal), steps.length, stop);
+      const fed = changes[0];
+      expect(fed).toMatchObject({ type: "ADDED", put: { h: "h1", s: "s" }, index: entryOf(id) });
+      if (fed?.mustLoad === true) expect(Object.keys(fed.put)).toEqual(["h", "s"]);
+      else expect(fed?.put).toEqual(parts);
+      const second: Record<string, string> = { ...parts, h: "h2", "n:6": "x", "n:new": "y" };
+      delete second["n:5"];
+      const after = [parts, second, { ...second, "n:new": "z" }];
+      // Whoever follows from the beginning, and whoever comes to each of them first.
+      const open = () =>
+        new Views({
+          load: (actor) => store().shards.loadActor(shard, actor),
+          history: (actor, version) => store().query.history(shard, actor, version),
+        });
+      const follower = open();
+      for (const [at, change] of changes.entries()) {
+        expect((await follower.after(change)).parts).toEqual(after[at]);
+        expect((await open().after(change)).parts).toEqual(after[at]);
+      }
     });
 
     test("without a version it begins at the call", async () => {

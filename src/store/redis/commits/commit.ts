@@ -7,20 +7,14 @@ import { randomUUID } from "node:crypto";
 import { ErrorReply } from "redis";
 import { unavailable } from "../../../base/problem.ts";
 import { newTable } from "../../../base/table.ts";
-import { Turns } from "../../../platform/turns.ts";
 import type { CommitResult, ShardCommit } from "../../port.ts";
 import { ManifestsChanged } from "../../manifest_port.ts";
 import { ActorExists, StaleEpoch } from "../../port.ts";
 import { CallBatches } from "../call_batches.ts";
-import {
-  type CommitArgs,
-  encodeCommit,
-  hasManyTexts,
-  type ShortTexts,
-  shortTextSteps,
-} from "./commit_args.ts";
+import { type CommitArgs, encodeCommit } from "./commit_args.ts";
 import { clockKey, FEED_BYTES, feedLengthOf, type RedisContext } from "../context.ts";
 import { ShardMemory } from "./shard_memory.ts";
+import { dropStaged, hasNodesToStage, type StagedNodes, stageNodes } from "./staged_nodes.ts";
 import { listOf, textsOf } from "../replies.ts";
 import { BEGIN_SESSION, COMMIT } from "../scripts.ts";
 import { problemOf, wasRefused } from "../trouble.ts";
@@ -80,21 +74,29 @@ export class CommitWriter {
     const { shard, epoch } = commit;
     const memory = this.#memories.get(shard);
     return memory === undefined || memory.epoch !== epoch || this.#unknowns.has(shard) ||
-        hasManyTexts(commit)
+        hasNodesToStage(commit)
       ? this.#writeAfter(commit)
       : this.#writeWith(memory, commit);
   }
 
   /** Writes a commit that needs something beforehand. */
   async #writeAfter(commit: ShardCommit): Promise<CommitResult> {
-    const { layout } = await this.#context.terms();
-    const texts = hasManyTexts(commit)
-      ? await new Turns("commits").run(shortTextSteps(commit, layout))
-      : undefined;
-    return await this.#writeWith(await this.#prepare(commit), commit, texts);
+    if (!hasNodesToStage(commit)) return await this.#writeWith(await this.#prepare(commit), commit);
+    const staged = await stageNodes(this.#context, commit);
+    try {
+      return await this.#writeWith(await this.#prepare(commit), commit, staged);
+    } catch (error) {
+      // They would expire.
+      void dropStaged(this.#context, commit.shard, staged).catch(() => {});
+      throw error;
+    }
   }
 
-  #writeWith(memory: ShardMemory, commit: ShardCommit, texts?: ShortTexts): Promise<CommitResult> {
+  #writeWith(
+    memory: ShardMemory,
+    commit: ShardCommit,
+    staged?: StagedNodes,
+  ): Promise<CommitResult> {
     const { shard, epoch } = commit;
     const known = this.#sessions.get(shard);
     const session = known?.epoch === epoch ? known.session : "";
@@ -103,7 +105,7 @@ export class CommitWriter {
     const changes = own.draft(commit, memory);
     let args: CommitArgs;
     try {
-      args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory, texts);
+      args = encodeCommit(commit, this.#context.keys.shard(shard), session, memory, staged);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -2,14 +2,14 @@
  * The arguments of a commit, as its script reads them: one list of everything short, then the long texts and their keys. An
  * argument for each member of the list would cost both ends more.
  */
-import type { PartText } from "../../../base/part_text.ts";
-import { eachInSteps, type Steps } from "../../../base/steps.ts";
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
+import { isNode } from "../../large_creation.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
 import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MANY_VALUES, MARK_ROW } from "../keys.ts";
 import { encodeChange } from "../feed/change.ts";
 import type { ShardMemory } from "./shard_memory.ts";
+import type { StagedNodes } from "./staged_nodes.ts";
 import { jsonForLua } from "../script.ts";
 import { type Filing, refile } from "../terms.ts";
 import { shorteningOf, shortKey, shortText } from "../texts/short_texts.ts";
@@ -33,41 +33,18 @@ const MAX_LIST = ROOM.length - MAX_UNPACKED;
 /** What `struct.unpack` calls a byte and a text that ends with a zero: "B" and "s". */
 const [NUMBER, TEXT] = [66, 115];
 
-/** Short forms of texts, by their parts. */
-export type ShortTexts = ReadonlyMap<PartText, string>;
-
-/** So many texts are shortened a little at a time. */
-const MANY_TEXTS = 10_000;
-
-/** Whether it would take long to shorten the texts of a commit. */
-export function hasManyTexts({ actors }: ShardCommit): boolean {
-  for (const { put } of actors) if (put.length > MANY_TEXTS) return true;
-  return false;
-}
-
-/** The short forms of all texts of a commit, a little at a time. */
-export function* shortTextSteps({ actors }: ShardCommit, layout: number): Steps<ShortTexts> {
-  const texts = new Map<PartText, string>();
-  for (const { id, put } of actors) {
-    const how = shorteningOf(layout, id);
-    if (how === undefined) continue;
-    yield* eachInSteps(put, (part) => void texts.set(part, shortText(part.text, how)));
-  }
-  return texts;
-}
-
 /**
  * Encodes a commit.
  * @param base of its shard
  * @param session in which it is written, "" for none
- * @param texts that were shortened before
+ * @param staged nodes that were written before
  */
 export function encodeCommit(
   commit: ShardCommit,
   base: string,
   session: string,
   memory: ShardMemory,
-  texts?: ShortTexts,
+  staged?: StagedNodes,
 ): CommitArgs {
   const { actors, epoch, cursor = "", follows, ifManifests = "", outboxPut, outboxDrop } = commit;
   const { timersSet, timersClear, answers } = commit;
@@ -79,7 +56,7 @@ export function encodeCommit(
   head.push(actors.length, outboxDrop.length, 0, timersClear.length, 0, answers.length);
   const args: CommitArgs = [base, "", "", ""];
   const before = args.length;
-  for (const change of actors) addActor(change, memory, head, args, texts);
+  for (const change of actors) addActor(change, memory, head, args, staged?.get(change.id));
   for (const id of outboxDrop) head.push(id);
   for (const id of timersClear) head.push(id);
   let rows = 0;
@@ -141,9 +118,10 @@ function addActor(
   memory: ShardMemory,
   head: Head,
   args: CommitArgs,
-  texts: ShortTexts | undefined,
+  staged: string | undefined,
 ): void {
-  const { id, put, drop, create, remove, silent, index, remains = "" } = change;
+  const { id, drop, create, remove, silent, index, remains = "" } = change;
+  const put = staged === undefined ? change.put : change.put.filter((part) => !isNode(part));
   const { layout, shared } = memory;
   const how = shorteningOf(layout, id);
   const common = commonOf(put);
@@ -153,8 +131,8 @@ function addActor(
   if (remove) memory.noteRemoved(id);
   head.push(id, bit(create), bit(remove), bit(silent), bit(loses), bit(entry !== undefined));
   const counts = head.length;
-  const isLong = silent !== true && put.length + drop.length >= MANY_PARTS;
-  head.push(0, drop.length, 0, memory.ageOf(id), remains, reference, bit(isLong));
+  const isLong = silent !== true && staged === undefined && put.length + drop.length >= MANY_PARTS;
+  head.push(0, drop.length, 0, memory.ageOf(id), remains, reference, bit(isLong), staged ?? "");
   if (reference !== "") args.push(common ?? "");
   if (entry !== undefined) {
     const { labels } = addFiling(id, entry, memory, head);
@@ -170,14 +148,23 @@ function addActor(
     const isCommon = key === COMMON_KEY;
     const text = isCommon && reference !== "" ? reference : part.text;
     if (how === undefined) parts.push(key, text);
-    else parts.push(shortKey(key, how), isCommon ? text : texts?.get(part) ?? shortText(text, how));
+    else parts.push(shortKey(key, how), isCommon ? text : shortText(text, how));
     if (!isOtherPart(key)) continue;
     head.push(key);
     others++;
   }
   if (many !== undefined) args.push(...inOne(many, dropped));
+  if (staged !== undefined) args.push(withoutNodes(args.slice(args.length - 2 * put.length)));
   head[counts] = put.length;
   head[counts + 2] = others;
+}
+
+/** A change as the feed holds it whose nodes were written before. @param parts the other ones: their keys and texts */
+function withoutNodes(parts: readonly (string | Buffer)[]): string {
+  // Two halves of characters must not become one where two texts meet.
+  const sound = parts.map((text) => String(text).toWellFormed());
+  const texts = sound.filter((_, at) => at % 2 === 1);
+  return encodeChange(sound.filter((_, at) => at % 2 === 0), texts, [], true);
 }
 
 /** A change as the feed holds it, and the lengths of its texts in bytes. @param parts their keys and texts */

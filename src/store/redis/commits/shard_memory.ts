@@ -5,6 +5,7 @@
  */
 import { BoundedCache } from "../../../base/bounded_cache.ts";
 import type { IndexEntry, ShardCommit } from "../../port.ts";
+import { isLargeCreation } from "../../large_creation.ts";
 import { decodeIndex } from "../index.ts";
 import type { Version } from "../../version.ts";
 import type { SharedTexts } from "../shared_texts.ts";
@@ -94,10 +95,11 @@ export class ShardMemory {
   /** A commit was written. @param reply versions of its changes, after something else */
   noteCommit({ actors }: ShardCommit, reply: readonly (Version | undefined)[]): void {
     let at = 1;
-    for (const { id, create, remove } of actors) {
+    for (const { id, create, remove, put } of actors) {
       this.#changes++;
       if (create || remove) this.#created.delete(id);
-      if (create) this.#noteCreated(id);
+      // Of one that is too large, the feed does not have what later changes replace.
+      if (create && !isLargeCreation(put)) this.#noteCreated(id);
       const known = this.#entries.get(id);
       if (remove) this.#entries.delete(id);
       else if (typeof known === "object") known.proof = reply[at] ?? "";

@@ -4,25 +4,29 @@
  */
 import type { Change } from "../../port.ts";
 
-type Body = Pick<Change, "put" | "drop">;
+type Body = Pick<Change, "put" | "drop" | "mustLoad">;
 
-/** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped. */
+/** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped; 1 if nodes were put that are not in it. */
 type Header = readonly [
   keys: readonly string[],
   lengths: readonly number[],
   drop: readonly string[],
+  lacksNodes?: 1,
 ];
 
 /**
  * A change as a text of the feed; the commit script encodes changes of few parts in the same way.
  * @param texts in the order of the keys that were put
+ * @param lacksNodes nodes were put that are not among them
  */
 export function encodeChange(
   keys: readonly string[],
   texts: readonly string[],
   drop: readonly string[],
+  lacksNodes = false,
 ): string {
-  const header: Header = [keys, texts.map((text) => text.length), drop];
+  const lengths = texts.map((text) => text.length);
+  const header: Header = lacksNodes ? [keys, lengths, drop, 1] : [keys, lengths, drop];
   return `${JSON.stringify(header)}\n${texts.join("")}`;
 }
 
@@ -30,10 +34,10 @@ export function encodeChange(
 export function decodeChange(text: string): Body {
   const end = text.indexOf("\n");
   const header = JSON.parse(text.slice(0, end)) as Header;
-  if (!Array.isArray(header) || !header.every(Array.isArray)) {
+  if (!Array.isArray(header) || !header.slice(0, 3).every(Array.isArray)) {
     throw new Error("A change does not begin as changes do");
   }
-  const [keys, lengths, drop] = header;
+  const [keys, lengths, drop, lacksNodes] = header;
   const put: Record<string, string> = {};
   let at = end + 1;
   keys.forEach((key, index) => {
@@ -41,7 +45,7 @@ export function decodeChange(text: string): Body {
     put[key] = text.slice(at, at + length);
     at += length;
   });
-  return { put, drop: [...drop] };
+  return { put, drop: [...drop], ...(lacksNodes === 1 && { mustLoad: true }) };
 }
 
 /**

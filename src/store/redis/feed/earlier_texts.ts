@@ -44,11 +44,10 @@ class EarlierTexts {
     return found;
   }
 
-  apply({ type, put, drop }: Change): void {
-    if (type !== "MODIFIED") {
-      this.#parts.clear();
-      this.#areAll = true;
-    }
+  apply({ type, put, drop, mustLoad }: Change): void {
+    if (type !== "MODIFIED") this.#parts.clear();
+    if (mustLoad === true) this.#areAll = false;
+    else if (type !== "MODIFIED") this.#areAll = true;
     for (const key of drop) this.#parts.delete(key);
     for (const key in put) this.#parts.set(key, put[key] ?? "");
   }

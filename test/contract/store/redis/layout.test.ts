@@ -267,7 +267,7 @@ describe("a spec that several workflows have", () => {
     await client.del(key);
     const other = await openRedisStore({ url: redis.url });
     expect((await other.shards.loadActor(0, "wf/a/one"))?.parts).toEqual({ h: "wf/a/one" });
-    expect(await other.query.changes(from)).toMatchObject([{ id: "wf/a/one", unreadable: true }]);
+    expect(await other.query.changes(from)).toMatchObject([{ id: "wf/a/one", mustLoad: true }]);
     await create("wf/a/two");
     expect((await other.shards.loadActor(0, "wf/a/two"))?.parts["s"]).toBe(SPEC);
     await other.close();
