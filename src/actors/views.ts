@@ -4,14 +4,16 @@
  * not changed for a while goes too: after a busy time most workflows only wait, and memory is for those that run.
  */
 import { newTable } from "../base/table.ts";
-import type { ActorId, Change, StoredActor } from "../store/port.ts";
+import { type ActorId, type Change, NODE_PART_PREFIX, type StoredActor } from "../store/port.ts";
 import type { Version } from "../store/version.ts";
 
 interface View {
   /** Never changed in place: whoever was given them before still shows them. */
   parts: Record<string, string>;
-  /** Characters of all parts, roughly. */
+  /** Characters of all parts that it has, roughly. */
   size: number;
+  /** It has no nodes, because they are too large. */
+  isBare: boolean;
   /** When it was used last, as the user counts. */
   at: number;
 }
@@ -22,20 +24,22 @@ export function isOlder(a: Version, b: Version): boolean {
 }
 
 /** A view after a change. */
-function changed({ parts: before, size: sizeBefore, at }: View, { put, drop }: Change): View {
+function changed(view: View, { put, drop }: Change, maxWithNodes: number): View {
+  const { parts: before, isBare, at } = view;
   const parts = newTable<string>();
   for (const key in before) parts[key] = before[key] as string;
-  let size = sizeBefore;
+  let { size } = view;
   for (const key of drop) {
     size -= partSize(key, parts[key]);
     delete parts[key];
   }
   for (const key in put) {
+    if (isBare && key.startsWith(NODE_PART_PREFIX)) continue;
     const text = put[key] as string;
     size += partSize(key, text) - partSize(key, parts[key]);
     parts[key] = text;
   }
-  return { parts, size, at };
+  return !isBare && size > maxWithNodes ? bareView(parts, at) : { parts, size, isBare, at };
 }
 
 export interface ViewsOptions {
@@ -45,6 +49,13 @@ export interface ViewsOptions {
   history(id: ActorId, after: Version): Promise<Change[]>;
   /** Characters of text to hold. @default {32 Mi} */
   maxSize?: number;
+  /**
+   * Characters of parts up to which an actor is shown with its nodes. One that was larger is shown without them until it is
+   * loaded again. To load all of it for each change would hold up everything that follows in the feed.
+   *
+   * @default no bound
+   */
+  maxWithNodes?: number;
 }
 
 export class Views {
@@ -101,11 +112,12 @@ export class Views {
       this.#keep(id, view);
       return { id, version, parts: view.parts };
     };
+    const { maxWithNodes = Infinity } = this.#options;
     if (change.mustLoad === undefined) {
-      if (type === "ADDED") return keep(viewOf(put));
-      if (view !== undefined) return keep(changed(view, change));
+      if (type === "ADDED") return keep(viewOf(put, maxWithNodes));
+      if (view !== undefined) return keep(changed(view, change, maxWithNodes));
     }
-    return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts)));
+    return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts, maxWithNodes)));
   }
 
   /** Loads the actor and goes back over what happened since. */
@@ -175,10 +187,21 @@ function partsBefore(
   return parts;
 }
 
-function viewOf(parts: Record<string, string>): View {
+function viewOf(parts: Record<string, string>, maxWithNodes: number): View {
+  const size = sizeOf(parts);
+  return size > maxWithNodes ? bareView(parts, 0) : { parts, size, isBare: false, at: 0 };
+}
+
+function bareView(all: Record<string, string>, at: number): View {
+  const parts = newTable<string>();
+  for (const key in all) if (!key.startsWith(NODE_PART_PREFIX)) parts[key] = all[key] as string;
+  return { parts, size: sizeOf(parts), isBare: true, at };
+}
+
+function sizeOf(parts: Record<string, string>): number {
   let size = 100;
   for (const key in parts) size += partSize(key, parts[key]);
-  return { parts, size, at: 0 };
+  return size;
 }
 
 function partSize(key: string, text: string | undefined): number {

@@ -18,6 +18,7 @@ import {
   VersionTooOld,
 } from "../../store/port.ts";
 import type { Version } from "../../store/version.ts";
+import { MAX_WATCHED_SIZE } from "../page_size.ts";
 import { WorkflowChange } from "./change.ts";
 import { ChangeBatch } from "./change_batch.ts";
 import { RecentChanges } from "./recent_changes.ts";
@@ -78,7 +79,7 @@ export class WatchHub {
     this.#source = source;
     this.#clock = clock;
     this.#onUnreadable = onUnreadable;
-    this.#views = new Views(source.actors);
+    this.#views = new Views({ ...source.actors, maxWithNodes: MAX_WATCHED_SIZE });
   }
 
   /** Number of watchers. */
@@ -232,7 +233,8 @@ export class WatchHub {
     signal: AbortSignal,
     scope: WatchScope,
   ): AsyncIterable<OwnReading> {
-    const own = new Views({ ...this.#source.actors, maxSize: MAX_OWN_SIZE });
+    const bounds = { maxSize: MAX_OWN_SIZE, maxWithNodes: MAX_WATCHED_SIZE };
+    const own = new Views({ ...this.#source.actors, ...bounds });
     for (let reached = after; !signal.aborted;) {
       await this.#begin();
       const before = this.#position;
