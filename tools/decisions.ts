@@ -719,6 +719,12 @@ export const API_DECISIONS: readonly ApiDecision[] = [
     shown: `${HTTP_TESTS}: what nobody knows is ignored, or refused when a creation asks for it`,
   },
   {
+    place: "Creation of a template or a cron workflow with `createOptions.dryRun`",
+    reference: "Stored all the same",
+    sluice: "Checked and answered, but not stored",
+    shown: "test/contract/http/manifest_dry_runs.test.ts: a dry run at %s stores nothing",
+  },
+  {
     place: "A list or an object as the value of a parameter",
     reference: "Taken for the empty text",
     sluice: "400; the message shows how to write it as a text",

@@ -296,7 +296,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowEventBinding;
   };
   /** Delete an event binding. */
@@ -344,7 +344,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowEventBinding;
   };
   /** List what became of accepted events, newest first. */
@@ -400,7 +400,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: WorkflowEventBinding;
   };
   /** Refused: there are no eventsources here. */
@@ -592,7 +592,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: Subscription;
   };
   /** Delete a subscription. */
@@ -616,7 +616,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: Subscription;
   };
   /** List the deliveries of a subscription that were given up, newest first. */
@@ -648,7 +648,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
     answer: Subscription;
   };
   /** Add a semaphore limit to a config map. */

@@ -42,6 +42,11 @@ export interface CreateOptions {
   dryRun?: string[];
 }
 
+/** Tells whether a body asks for a dry run: nothing is stored. */
+export function isDryRun({ createOptions }: { createOptions?: CreateOptions }): boolean {
+  return (createOptions?.dryRun ?? []).length > 0;
+}
+
 export interface WorkflowCreateBody {
   workflow?: Workflow;
   serverDryRun?: boolean;
@@ -205,6 +210,7 @@ export const ARCHIVED_RESUBMIT: StructSchema = controlRequest("ResubmitArchivedW
 
 export interface TemplateBody {
   template?: WorkflowTemplate;
+  createOptions?: CreateOptions;
 }
 /** The bodies of what writes or checks a stored manifest. */
 export interface ManifestBodies {
@@ -233,6 +239,7 @@ export const CLUSTER_TEMPLATE_BODIES: ManifestBodies = templateBodies("ClusterWo
 
 export interface CronBody {
   cronWorkflow?: CronWorkflow;
+  createOptions?: CreateOptions;
 }
 function cronRequest(name: string): StructSchema {
   return struct(name, () => ({
@@ -261,20 +268,24 @@ export const CRON_RESUME: StructSchema = struct(
 
 export interface BindingBody {
   binding?: WorkflowEventBinding;
+  createOptions?: CreateOptions;
 }
 const BINDING: StructSchema = struct("WorkflowEventBindingRequest", () => ({
   ...named,
   binding: kindSchema("WorkflowEventBinding"),
+  createOptions: CREATE_OPTIONS,
 }), "event");
 
 export const BINDING_BODIES: ManifestBodies = { create: BINDING, update: BINDING, lint: BINDING };
 
 export interface SubscriptionBody {
   subscription?: Subscription;
+  createOptions?: CreateOptions;
 }
 const SUBSCRIPTION: StructSchema = struct("SubscriptionRequest", () => ({
   ...named,
   subscription: kindSchema("Subscription"),
+  createOptions: CREATE_OPTIONS,
 }), "event");
 
 export const SUBSCRIPTION_BODIES: ManifestBodies = {

@@ -13,13 +13,18 @@ import type { CheckedKind, CheckedManifests } from "../../service/manifests/vali
 import { deleteManifest } from "../../service/manifests/writes.ts";
 import { ManifestKind } from "../../spec/manifest.ts";
 import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
-import { kindSchema, type ManifestBodies } from "../requests.ts";
+import { type CreateOptions, isDryRun, kindSchema, type ManifestBodies } from "../requests.ts";
 import { param, unary, type UnaryRoute } from "../route.ts";
 import { listWire } from "../wire.ts";
 import { deleteConditions, listRequest } from "./shared_options.ts";
 
+/** What the body of a write has, of whatever kind. */
+interface ManifestBody {
+  createOptions?: CreateOptions;
+}
+
 /** What is particular about the routes of a kind; `B` is the body of a write. */
-export interface KindRoutes<K extends CheckedKind, B> {
+export interface KindRoutes<K extends CheckedKind, B extends ManifestBody> {
   kind: K;
   /** Path of the collection. */
   path: string;
@@ -39,7 +44,9 @@ export interface KindRoutes<K extends CheckedKind, B> {
 }
 
 /** Create, update, lint, list, get and delete. */
-export function manifestRoutes<K extends CheckedKind, B>(kind: KindRoutes<K, B>): UnaryRoute[] {
+export function manifestRoutes<K extends CheckedKind, B extends ManifestBody>(
+  kind: KindRoutes<K, B>,
+): UnaryRoute[] {
   return [
     createRoute(kind),
     updateRoute(kind),
@@ -64,7 +71,7 @@ function ofKind<T extends object>(
   return object;
 }
 
-function createRoute<K extends CheckedKind, B>(
+function createRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
@@ -78,12 +85,13 @@ function createRoute<K extends CheckedKind, B>(
     run: async (call) => {
       const namespace = param(call, "namespace");
       const object = ofKind(kind, objectOf(call.body), call.warn);
-      return wire(await createChecked(call.service, call.caller, kind, namespace, object));
+      const options = { dryRun: isDryRun(call.body) };
+      return wire(await createChecked(call.service, call.caller, kind, namespace, object, options));
     },
   });
 }
 
-function updateRoute<K extends CheckedKind, B>(
+function updateRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
@@ -97,12 +105,15 @@ function updateRoute<K extends CheckedKind, B>(
     run: async (call) => {
       const [namespace, name] = [param(call, "namespace"), param(call, "name")];
       const object = ofKind(kind, objectOf(call.body), call.warn);
-      return wire(await updateChecked(call.service, call.caller, kind, namespace, name, object));
+      const options = { dryRun: isDryRun(call.body) };
+      return wire(
+        await updateChecked(call.service, call.caller, kind, namespace, name, object, options),
+      );
     },
   });
 }
 
-function lintRoute<K extends CheckedKind, B>(
+function lintRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words, bodies, objectOf, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary<B>({
@@ -121,7 +132,7 @@ function lintRoute<K extends CheckedKind, B>(
   });
 }
 
-function listRoute<K extends CheckedKind, B>(
+function listRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary({
@@ -145,7 +156,7 @@ function listRoute<K extends CheckedKind, B>(
   });
 }
 
-function getRoute<K extends CheckedKind, B>(
+function getRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words, get, wire }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary({
@@ -161,7 +172,7 @@ function getRoute<K extends CheckedKind, B>(
   });
 }
 
-function deleteRoute<K extends CheckedKind, B>(
+function deleteRoute<K extends CheckedKind, B extends ManifestBody>(
   { kind, path, service, tag, words }: KindRoutes<K, B>,
 ): UnaryRoute {
   return unary({

@@ -19,6 +19,7 @@ import {
 } from "../projection.ts";
 import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
 import {
+  isDryRun,
   kindSchema,
   WORKFLOW_CREATE,
   WORKFLOW_LINT,
@@ -58,14 +59,14 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     answer,
     hasMinimal: true,
     run: async (call) => {
-      const { workflow, serverDryRun, createOptions } = call.body;
+      const { workflow, serverDryRun } = call.body;
       return changedWire(
         call,
         await createWorkflow(call.service, call.caller, {
           namespace: param(call, "namespace"),
           workflow,
           serverDryRun,
-          dryRun: (createOptions?.dryRun ?? []).length > 0,
+          dryRun: isDryRun(call.body),
           idempotency: await idempotencyOf(call),
           trace: originOf(call),
         }),

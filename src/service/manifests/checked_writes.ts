@@ -14,7 +14,7 @@ import {
   type CheckedManifests,
   validateManifest,
 } from "./validation.ts";
-import { createManifest, normalManifest, updateManifest } from "./writes.ts";
+import { createManifest, normalManifest, updateManifest, type WriteOptions } from "./writes.ts";
 
 /** Refusals of requests that hold no object: in the words of the reference where it has the routes, or else with the member to give. */
 const MISSING: Readonly<Record<CheckedKind, { create: string; update: string }>> = {
@@ -52,9 +52,10 @@ export async function createChecked<K extends CheckedKind>(
   kind: K,
   namespace: string,
   object: CheckedManifests[K] | undefined,
+  options?: WriteOptions,
 ): Promise<CheckedManifests[K]> {
   const checked = await checkNew(deps, caller, kind, namespace, object, {});
-  return await createManifest(deps, caller, kind, namespace, checked);
+  return await createManifest(deps, caller, kind, namespace, checked, options);
 }
 
 /**
@@ -68,6 +69,7 @@ export async function updateChecked<K extends CheckedKind>(
   namespace: string,
   pathName: string,
   object: CheckedManifests[K] | undefined,
+  options?: WriteOptions,
 ): Promise<CheckedManifests[K]> {
   if (object === undefined) throw invalid(MISSING[kind].update);
   requireSameName(pathName, object);
@@ -76,7 +78,7 @@ export async function updateChecked<K extends CheckedKind>(
   await requireManifestAccess(caller, "update", kind, namespace, name);
   const checked = { kind, manifest: changed } as CheckedManifest;
   await validateManifest(deps, caller, checked, namespace);
-  return await updateManifest(deps, caller, kind, namespace, changed);
+  return await updateManifest(deps, caller, kind, namespace, changed, options);
 }
 
 /** Checks a manifest without storing it; needs the right to create it. @returns it as it would be stored */

@@ -27,6 +27,12 @@ import {
 import { requireRoomForSubscription } from "./subscription_limits.ts";
 import { listedObject, type ManifestObject, readManifest, requireManifestAccess } from "./reads.ts";
 
+/** What is asked of a write beside the object. */
+export interface WriteOptions {
+  /** Does everything but store it. */
+  dryRun?: boolean;
+}
+
 /**
  * Stores a new manifest; generates a name when it has only `generateName`.
  * @throws {Problem} AlreadyExists, InvalidArgument for its metadata, PermissionDenied; ResourceExhausted for one subscription too many
@@ -37,6 +43,7 @@ export async function createManifest<T extends ManifestObject>(
   kind: ManifestKind,
   namespace: string,
   object: T,
+  { dryRun = false }: WriteOptions = {},
 ): Promise<T> {
   const resource = MANIFEST_RESOURCES[kind];
   const place = placeOf(kind, object, namespace);
@@ -55,7 +62,10 @@ export async function createManifest<T extends ManifestObject>(
       creationTimestamp: rfc3339(deps.clock.now()),
     };
     checkMetadata(deps, resource, metadata, true);
-    const result = await putManifest(deps, kind, { ...object, metadata }, undefined);
+    const made = { ...object, metadata };
+    const result = dryRun
+      ? await unlessStored(deps, kind, made)
+      : await putManifest(deps, kind, made, undefined);
     if (result !== undefined) return result;
     if (given !== "" || attempt === NAME_ATTEMPTS) {
       throw objectExists(deps, resource, name, given === "");
@@ -73,6 +83,7 @@ export async function updateManifest<T extends ManifestObject>(
   kind: ManifestKind,
   namespace: string,
   object: T,
+  { dryRun = false }: WriteOptions = {},
 ): Promise<T> {
   const resource = MANIFEST_RESOURCES[kind];
   const place = placeOf(kind, object, namespace);
@@ -101,7 +112,9 @@ export async function updateManifest<T extends ManifestObject>(
     ...defined({ namespace: place, uid, creationTimestamp }),
     generation: generation + 1,
   };
-  const result = await putManifest(deps, kind, { ...object, metadata }, version);
+  const changed = { ...object, metadata };
+  if (dryRun) return normalManifest(kind, changed);
+  const result = await putManifest(deps, kind, changed, version);
   if (result === undefined) throw objectModified(deps, resource, name);
   return result;
 }
@@ -185,6 +198,18 @@ function placeOf(
 export function normalManifest<T extends ManifestObject>(kind: ManifestKind, object: T): T {
   const schema = KIND_SCHEMAS.get(kind);
   return schema === undefined ? object : normalForm(object, schema);
+}
+
+/** A new object as it would be stored; undefined when there is one of its name. */
+async function unlessStored<T extends ManifestObject>(
+  { store }: ServiceDeps,
+  kind: ManifestKind,
+  object: T,
+): Promise<T | undefined> {
+  const { namespace = "", name = "", resourceVersion: _old, ...rest } = object.metadata;
+  if (await store.manifests.get(kind, namespace, name) !== undefined) return undefined;
+  const metadata = { ...rest, name, ...(namespace === "" ? {} : { namespace }) };
+  return normalManifest(kind, { ...object, metadata });
 }
 
 /** @returns undefined when the stored version is not the expected one */
