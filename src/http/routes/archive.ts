@@ -13,6 +13,7 @@ import {
 } from "../../service/workflows/archive.ts";
 import { countDays } from "../../service/history/day_counts.ts";
 import { pruneArchive } from "../../service/history/retention.ts";
+import { idempotencyOf } from "../idempotency_header.ts";
 import { LIST_OPTIONS } from "../query.ts";
 import {
   ARCHIVE_PRUNE,
@@ -26,6 +27,7 @@ import {
 } from "../requests.ts";
 import { param, type Route, unary } from "../route.ts";
 import { listRequest } from "./shared_options.ts";
+import { originOf } from "./trace_header.ts";
 import { changedWire, listWire, warnOfArchive, wholeWire, workflowWire } from "../wire.ts";
 
 const LIST = "/api/v1/archived-workflows";
@@ -112,7 +114,8 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
       const { restartSuccessful, nodeFieldSelector, parameters } = call.body;
       const request = defined({ restartSuccessful, nodeFieldSelector, parameters });
       const ref = refOf(call, call.body);
-      return changedWire(call, await retryArchived(call.service, call.caller, ref, request));
+      const key = await idempotencyOf(call);
+      return changedWire(call, await retryArchived(call.service, call.caller, ref, request, key));
     },
   }),
   unary<WorkflowResubmitBody & ArchivedName>({
@@ -126,7 +129,11 @@ export const ARCHIVE_ROUTES: readonly Route[] = [
     hasMinimal: true,
     run: async (call) => {
       const { memoized, parameters } = call.body;
-      const request = defined({ memoized, parameters });
+      const request = {
+        ...defined({ memoized, parameters }),
+        idempotency: await idempotencyOf(call),
+        trace: originOf(call),
+      };
       const ref = refOf(call, call.body);
       return changedWire(call, await resubmitArchived(call.service, call.caller, ref, request));
     },

@@ -5,7 +5,7 @@
 import { archivedActorName } from "../../actors/actor_ids.ts";
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
-import { invalid, notFound } from "../../base/problem.ts";
+import { invalid, isProblem, notFound, ProblemCode } from "../../base/problem.ts";
 import {
   matchesLabels,
   operatorName,
@@ -23,6 +23,7 @@ import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
 import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
+import { executeOptions, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import {
   archivedSource,
@@ -33,7 +34,7 @@ import {
 } from "../history/archived_source.ts";
 import { parseContinueToken, tokenAfter } from "../continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
-import { findDeletedWorkflow, findWorkflowByUid, requireNotBack } from "./reads.ts";
+import { findBack, findDeletedWorkflow, findLiveWorkflow, findWorkflowByUid } from "./reads.ts";
 import {
   reducedWorkflow,
   remainingOf,
@@ -47,12 +48,7 @@ import { isDeleted } from "../history/archived_form.ts";
 import { requireTemplates } from "../manifests/template_access.ts";
 import { MAX_PAGE_SIZE } from "../page_size.ts";
 import { isNotFound, undefinedWhenNotFound } from "../problem_kinds.ts";
-import {
-  isUnreadable,
-  readStoredWorkflow,
-  requireReadable,
-  workflowSteps,
-} from "./stored_workflow.ts";
+import { isUnreadable, requireReadable, workflowSteps } from "./stored_workflow.ts";
 import { OBJECT_LABEL, SOURCE_LABEL } from "./object_origin.ts";
 import { archivingStatusLabel, isOwnerLabel, withoutOwners } from "../../spec/naming.ts";
 
@@ -254,18 +250,28 @@ export async function retryArchived(
   caller: Caller,
   ref: ArchivedRef,
   request: ArchivedRetryRequest,
+  idempotency?: Idempotency,
 ): Promise<Workflow> {
-  const source = await getArchived(deps, caller, ref).catch(async (error: unknown) => {
-    if (isNotFound(error) && deps.settings.archive) await requireNotBack(deps, caller, ref.uid);
-    throw error;
-  });
-  const workflow = requireReadable(source);
-  const { metadata } = workflow;
-  const { namespace = "", name = "" } = metadata;
   const retry = { type: "retry", ...request } as const;
-  const { uid = "" } = metadata;
+  const options = executeOptions(idempotency);
+  let workflow: Workflow;
+  try {
+    workflow = requireReadable(await getArchived(deps, caller, ref));
+  } catch (error) {
+    const back = isNotFound(error) && deps.settings.archive
+      ? await findBack(deps, caller, ref.uid)
+      : undefined;
+    if (back === undefined) throw error;
+    // A repeat is to get the answer that its sender never got.
+    if (idempotency === undefined) throw back.refusal;
+    return await controlWorkflow(deps, caller, back.ref, retry, options).catch((refusal) => {
+      throw isProblem(refusal, ProblemCode.InvalidArgument) ? back.refusal : refusal;
+    });
+  }
+  const { metadata } = workflow;
+  const { namespace = "", name = "", uid = "" } = metadata;
   if (!isDeleted(metadata.labels, deps.settings.naming) && !await isArchivedOnly(deps, uid)) {
-    return await controlWorkflow(deps, caller, { namespace, name }, retry);
+    return await controlWorkflow(deps, caller, { namespace, name }, retry, options);
   }
   for (const verb of ["create", "update"] as const) {
     await requireAccess(caller, { verb, resource: WORKFLOW.resource, namespace, name });
@@ -283,7 +289,7 @@ export async function retryArchived(
       ...defined({ past }),
       request: retry,
       labels: actorLabels(caller.identity, "Retry", deps.settings.naming.labelPrefix),
-    }));
+    }, options));
   // A row in the archive stays until the next end replaces it.
   if (isDeleted(metadata.labels, deps.settings.naming)) await forget(deps, metadata, false);
   return restored;
@@ -297,7 +303,7 @@ export async function resubmitArchived(
   request: ResubmitRequest,
 ): Promise<Workflow> {
   const workflow = requireReadable(await getArchived(deps, caller, ref));
-  return await resubmitFrom(deps, caller, workflow, request);
+  return await resubmitFrom(deps, caller, workflow, { ...request, namespace: ref.namespace });
 }
 
 /** Label keys of archived workflows that the caller may see, sorted. */
@@ -373,21 +379,11 @@ async function findArchived(
   if (!deps.settings.archive) throw notFound("not found");
   const found = uid !== ""
     ? await findWorkflowByUid(deps, uid, exactTimes)
-    : await findLive(deps, namespace, name, exactTimes) ??
+    : await findLiveWorkflow(deps, namespace, name, exactTimes) ??
       await findDeletedWorkflow(deps, namespace, name, exactTimes);
   const isFinished = found !== undefined &&
     ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
   const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
   if (found === undefined || !isFinished || !isSelected) throw notFound("not found");
   return found;
-}
-
-async function findLive(
-  deps: ServiceDeps,
-  namespace: string,
-  name: string,
-  exactTimes: boolean,
-): Promise<Workflow | undefined> {
-  const stored = await deps.workflows.find(namespace, name);
-  return stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes);
 }

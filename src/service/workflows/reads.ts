@@ -215,12 +215,30 @@ export async function findWorkflowByUid(
 /**
  * For a retry of an archived workflow that is not in the archive: another retry may have brought it back, perhaps with an
  * answer that its sender never got.
- * @throws {Problem} AlreadyExists when it has come back and not ended yet
+ * @returns where it is, and the refusal of another retry; undefined unless it has come back and not ended yet
  */
-export async function requireNotBack(deps: ServiceDeps, caller: Caller, uid: string) {
+export async function findBack(
+  deps: ServiceDeps,
+  caller: Caller,
+  uid: string,
+): Promise<{ ref: WorkflowRef; refusal: Problem } | undefined> {
   const found = uid === "" ? undefined : await findWorkflowByUid(deps, uid);
-  if (found === undefined || (found.status?.finishedAt ?? null) !== null) return;
+  if (found === undefined || (found.status?.finishedAt ?? null) !== null) return undefined;
   const { namespace = "", name = "" } = found.metadata;
   await requireAccess(caller, { verb: "get", resource: WORKFLOW.resource, namespace, name });
-  throw alreadyExists(`Workflow ${name} is still there: retry it instead of its archived copy`);
+  const refusal = alreadyExists(
+    `Workflow ${name} is still there: retry it instead of its archived copy`,
+  );
+  return { ref: { namespace, name }, refusal };
+}
+
+/** The workflow of a name that is not only in the archive. */
+export async function findLiveWorkflow(
+  deps: ServiceDeps,
+  namespace: string,
+  name: string,
+  exactTimes: boolean,
+): Promise<Workflow | undefined> {
+  const stored = await deps.workflows.find(namespace, name);
+  return stored && await readStoredWorkflow(stored, deps, new Turns(), exactTimes);
 }

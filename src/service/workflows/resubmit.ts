@@ -1,8 +1,10 @@
 /** Starting a workflow again under a new name. */
 import type { Caller } from "../../auth/port.ts";
+import { invalid } from "../../base/problem.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
 import { resubmitSteps } from "../../engine/orders/resubmit.ts";
 import { Turns } from "../../platform/turns.ts";
+import { goQuote } from "../../expr/values/go_quote.ts";
 import type { Workflow } from "../../spec/manifest.ts";
 import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
@@ -10,6 +12,7 @@ import type { ServiceDeps } from "../deps.ts";
 import { engineEnv } from "../engine_env.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
+import { isNamespace } from "../object_names.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { storeWorkflow, withStoredTemplates } from "./create.ts";
@@ -18,6 +21,8 @@ import { allowedName, readWorkflow, type WorkflowRef } from "./reads.ts";
 export interface ResubmitRequest {
   memoized?: boolean;
   parameters?: string[];
+  /** Where the new workflow is made. @default that of the old one */
+  namespace?: string | undefined;
   idempotency?: Idempotency | undefined;
   /** What caused it, where traces are wanted. */
   trace?: TraceOrigin | undefined;
@@ -44,7 +49,8 @@ export async function resubmitFrom(
   request: ResubmitRequest,
 ): Promise<Workflow> {
   checkParameters(request.parameters);
-  const namespace = old.metadata.namespace ?? "";
+  const namespace = request.namespace || (old.metadata.namespace ?? "");
+  if (!isNamespace(namespace)) throw invalid(`${goQuote(namespace)} can't be a namespace`);
   const options = { memoized: request.memoized === true, parameters: request.parameters ?? [] };
   const made = await new Turns().run(resubmitSteps(old, options, engineEnv(deps)));
   // The copy of a suspended workflow is not suspended.

@@ -55,9 +55,9 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
   });
 
   // deno-lint-ignore no-explicit-any -- answers of any shape
-  async function call(method: string, path: string, body?: unknown): Promise<any> {
+  async function call(method: string, path: string, body?: unknown, headers = {}): Promise<any> {
     const init = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(`${server.url}/api/v1${path}`, { method, ...init });
+    const response = await fetch(`${server.url}/api/v1${path}`, { method, headers, ...init });
     return { status: response.status, ...(await response.json()) };
   }
 
@@ -220,6 +220,49 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     });
     await call("PUT", "/workflows/default/back/terminate", {});
     await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    await call("DELETE", `/archived-workflows/${uid}`);
+  });
+
+  test("a repeat of a retry or resubmission with its key has the same answer and no effect", async () => {
+    const waiting = { templates: [{ name: "main", suspend: {} }] };
+    const { metadata: { uid } } = await call("POST", "/workflows/default", {
+      workflow: { metadata: { name: "keyed" }, spec: { entrypoint: "main", ...waiting } },
+    });
+    await call("PUT", "/workflows/default/keyed/stop", { nodeFieldSelector: "displayName=keyed" });
+    const isArchived = async () => (await call("GET", `/archived-workflows/${uid}`)).metadata;
+    await until(isArchived);
+    const path = `/archived-workflows/${uid}`;
+    const again = (verb: string, key: string) =>
+      call("PUT", `${path}/${verb}`, { namespace: "default" }, { "idempotency-key": key });
+
+    const copies = [await again("resubmit", "r"), await again("resubmit", "r")];
+    expect(copies[1]).toEqual(copies[0]);
+    const { name } = copies[0].metadata;
+    expect(name).toMatch(/^keyed-/);
+    await call("PUT", `/workflows/default/${name}/terminate`);
+
+    for (const [round, remove] of [false, true].entries()) {
+      if (remove) await call("DELETE", "/workflows/default/keyed");
+      await until(isArchived);
+      const retried = await again("retry", `key ${round}`);
+      expect(retried).toMatchObject({ metadata: { name: "keyed", uid } });
+      expect(await again("retry", `key ${round}`)).toEqual(retried);
+      expect(await again("retry", "another key")).toMatchObject({ code: 6 });
+      await call("PUT", "/workflows/default/keyed/terminate");
+      await until(isArchived);
+      expect(await again("retry", `key ${round}`)).toEqual(retried);
+      expect((await call("GET", path)).status).toMatchObject({ phase: "Failed" });
+    }
+    await call("DELETE", path);
+  });
+
+  test("a resubmission is made in the namespace that it names", async () => {
+    const uid = await finished("moving", "true");
+    const again = (namespace: string) =>
+      call("PUT", `/archived-workflows/${uid}/resubmit`, { namespace });
+    expect((await again("other")).metadata).toMatchObject({ namespace: "other" });
+    expect((await again("")).metadata).toMatchObject({ namespace: "default" });
+    expect(await again("No/where")).toMatchObject({ status: 400 });
     await call("DELETE", `/archived-workflows/${uid}`);
   });
 
