@@ -297,6 +297,13 @@ describe("a step that waits for an outside job", () => {
         expect.objectContaining({ name: "Problem", status: code }),
       );
     }
+    const nodeFieldSelector = "displayName=wait";
+    expect(() => story.ask({ type: "set", nodeFieldSelector })).toThrow(
+      expect.objectContaining({
+        status: 400,
+        message: expect.stringContaining("nothing is to be"),
+      }),
+    );
     expect(() => story.ask({ type: "set", phase: "Failed" })).toThrow(
       "say which waiting suspend steps are to be set: nodeFieldSelector is empty",
     );

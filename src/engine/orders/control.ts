@@ -132,7 +132,11 @@ function set(turn: Turn, request: Extract<ControlRequest, { type: "set" }>): voi
     );
   }
   const nodes = selected(turn, nodeFieldSelector);
-  if (phase === "" && message === "" && values.size === 0) throw noMatch(nodeFieldSelector);
+  if (phase === "" && message === "" && values.size === 0) {
+    // The words of the reference, and what they mean here.
+    const text = noMatch(nodeFieldSelector).message;
+    throw invalid(`${text}; nothing is to be set: give a phase, a message or outputParameters`);
+  }
   // Refuses before anything has changed.
   if (values.size > 0) { for (const node of nodes) setOutputs(node, values); }
   applyTo(turn, request, nodes);
