@@ -93,6 +93,12 @@ describe("readQuery() tells of ignored parameters", () => {
     ]);
   });
 
+  test("that other paths take: not of one that only looks like it", () => {
+    expect(told("fields=items.metadata.name", { ...LIST_OPTIONS, namePattern: "string" })).toEqual([
+      expect.stringMatching("^the query parameter fields; this path takes listOptions"),
+    ]);
+  });
+
   test("of ten at most: others may be sent by the thousand", () => {
     const text = Array.from({ length: 10 }, (_, index) => `odd${index}=1`).join("&");
     expect(told(`${text}&STATE=dead`, known)).toHaveLength(1);

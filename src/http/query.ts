@@ -90,7 +90,7 @@ export function readQuery<Q extends QuerySchema>(
     if (type === undefined) {
       refuseNested(name, schema);
       if (warn !== undefined && NAME.test(name) && looked++ < MAX_LOOKED) {
-        const meant = meantBy(name, schema);
+        const meant = ELSEWHERE.has(name) ? undefined : meantBy(name, schema);
         ignored ??= new Map();
         if (!ignored.has(meant)) ignored.set(meant, name);
       }
@@ -132,6 +132,9 @@ function refuseNested(name: string, schema: QuerySchema): void {
 
 /** What a header may show of an unknown parameter: a name that begins with a letter. Others are no mistakes of typing. */
 const NAME = /^[A-Za-z][\w.]{0,63}$/;
+
+/** Parameters of other paths that look like one of most paths but do something else. */
+const ELSEWHERE: ReadonlySet<string> = new Set(["fields"]);
 
 /** Of more unknown parameters nobody is told: each is compared with all known ones. */
 const MAX_LOOKED = 10;

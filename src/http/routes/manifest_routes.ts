@@ -16,7 +16,7 @@ import { DELETE_OPTIONS, GET_OPTIONS, LIST_OPTIONS } from "../query.ts";
 import { type CreateOptions, isDryRun, kindSchema, type ManifestBodies } from "../requests.ts";
 import { param, unary, type UnaryRoute } from "../route.ts";
 import { listWire } from "../wire.ts";
-import { deleteConditions, listRequest } from "./shared_options.ts";
+import { deleteConditions, listRequest, ofKind } from "./shared_options.ts";
 
 /** What the body of a write has, of whatever kind. */
 interface ManifestBody {
@@ -55,20 +55,6 @@ export function manifestRoutes<K extends CheckedKind, B extends ManifestBody>(
     getRoute(kind),
     deleteRoute(kind),
   ];
-}
-
-/** Warns whoever gives an object that calls itself something else: as in the reference it is taken for one of the route's kind. */
-function ofKind<T extends object>(
-  kind: string,
-  object: T | undefined,
-  warn: (text: string) => void,
-): T | undefined {
-  const { kind: named = "" } = (object ?? {}) as { kind?: string };
-  if (named !== "" && named !== kind) {
-    const shown = /^\w{1,64}$/.test(named) ? `a ${named}` : "something else";
-    warn(`the object says that it is ${shown}; this path takes it as a ${kind}`);
-  }
-  return object;
 }
 
 function createRoute<K extends CheckedKind, B extends ManifestBody>(

@@ -59,3 +59,17 @@ export function deleteConditions(query: QueryValues<typeof DELETE_OPTIONS>): Del
     resourceVersion,
   });
 }
+
+/** Warns whoever gives an object that calls itself something else: as in the reference it is taken for one of the route's kind. */
+export function ofKind<T extends object>(
+  kind: string,
+  object: T | undefined,
+  warn: (text: string) => void,
+): T | undefined {
+  const { kind: named = "" } = (object ?? {}) as { kind?: string };
+  if (named !== "" && named !== kind) {
+    const shown = /^\w{1,64}$/.test(named) ? `a ${named}` : "something else";
+    warn(`the object says that it is ${shown}; this path takes it as a ${kind}`);
+  }
+  return object;
+}

@@ -38,7 +38,7 @@ import {
   workflowWire,
   workflowWireInTurns,
 } from "../wire.ts";
-import { deleteConditions, listRequest, workflowRef } from "./shared_options.ts";
+import { deleteConditions, listRequest, ofKind, workflowRef } from "./shared_options.ts";
 import { originOf } from "./trace_header.ts";
 
 const WORKFLOWS = "/api/v1/workflows/{namespace}";
@@ -59,7 +59,8 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
     answer,
     hasMinimal: true,
     run: async (call) => {
-      const { workflow, serverDryRun } = call.body;
+      const { serverDryRun } = call.body;
+      const workflow = ofKind("Workflow", call.body.workflow, call.warn);
       return changedWire(
         call,
         await createWorkflow(call.service, call.caller, {
@@ -193,7 +194,7 @@ export const WORKFLOW_ROUTES: readonly Route[] = [
           call.service,
           call.caller,
           param(call, "namespace"),
-          call.body.workflow,
+          ofKind("Workflow", call.body.workflow, call.warn),
         ),
       ),
   }),

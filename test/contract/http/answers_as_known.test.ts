@@ -352,18 +352,26 @@ test("nobody assigns an object to an instance", async () => {
 
 test("an object that calls itself another kind is taken for one of the path's kind, with a warning", async () => {
   let made = 0;
-  const post = async (verb: string, kind?: string) => {
-    const template = { kind, metadata: { name: `t-${made++}` }, spec: SPEC };
-    const url = `http://app/api/v1/workflow-templates/n${verb}`;
-    const body = JSON.stringify({ template });
-    const response = await instance.fetch(new Request(url, { method: "POST", body }));
+  const post = async (path: string, member: string, kind?: string) => {
+    const object = { kind, metadata: { name: `t-${made++}` }, spec: SPEC };
+    const body = JSON.stringify({ [member]: object });
+    const response = await instance.fetch(
+      new Request(`http://app/api/v1/${path}`, { method: "POST", body }),
+    );
     expect(response.status).toBe(200);
     return response.headers.get("warning");
   };
-  const words = "the object says that it is a Workflow; this path takes it as a WorkflowTemplate";
-  expect(await post("", "Workflow")).toBe(`299 - "${words}"`);
-  expect(await post("/lint", "Workflow")).toContain(words);
-  expect(await post("", 'a"\r\nb: c')).toContain("says that it is something else");
-  expect(await post("", "WorkflowTemplate")).toBe(null);
-  expect(await post("/lint")).toBe(null);
+  for (
+    const [path, member, kind, other] of [
+      ["workflow-templates/n", "template", "WorkflowTemplate", "Workflow"],
+      ["workflows/n", "workflow", "Workflow", "WorkflowTemplate"],
+    ] as const
+  ) {
+    const words = `the object says that it is a ${other}; this path takes it as a ${kind}`;
+    expect(await post(path, member, other)).toBe(`299 - "${words}"`);
+    expect(await post(`${path}/lint`, member, other)).toContain(words);
+    expect(await post(path, member, 'a"\r\nb: c')).toContain("says that it is something else");
+    expect(await post(path, member, kind)).toBe(null);
+    expect(await post(`${path}/lint`, member)).toBe(null);
+  }
 });
