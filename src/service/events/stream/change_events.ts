@@ -52,16 +52,23 @@ export function feedEvents(
   }
   const recent = clock.now() - NEWS_MS;
   return [
-    ...workflowEvents(naming, id, version, put),
+    ...workflowEvents(naming, { id, version, uid: index?.uid }, put),
     ...(wantsPods ? podEvents(id, version, put) : []),
   ].filter(({ at }) => at >= recent);
+}
+
+/** The workflow that events are about. */
+interface Subject {
+  id: string;
+  version: Version;
+  /** Undefined or empty where its index entry is lost. */
+  uid: string | undefined;
 }
 
 /** Events about a workflow and its nodes, from its stored parts. */
 export function workflowEvents(
   naming: Naming,
-  id: string,
-  version: Version,
+  { id, version, uid }: Subject,
   parts: Record<string, string>,
 ): CoreEvent[] {
   const place = parseWorkflowActorId(id);
@@ -70,6 +77,7 @@ export function workflowEvents(
     apiVersion: apiVersionOf(naming),
     kind: "Workflow",
     ...place,
+    uid: uid || undefined,
     component: "workflow-controller",
   };
   return happeningsOf(parts, naming.labelPrefix)

@@ -2,7 +2,7 @@
 import { isOlder } from "../../../actors/views.ts";
 import { Turns } from "../../../platform/turns.ts";
 import { ManifestKind } from "../../../spec/manifest.ts";
-import type { StoredActor } from "../../../store/port.ts";
+import type { ListPage } from "../../../store/port.ts";
 import { MAX_PORTION_SIZE } from "../../page_size.ts";
 import {
   type EventScope,
@@ -29,11 +29,11 @@ export async function pastEvents(deps: FeedDeps, scope: EventScope): Promise<Cor
   const recent = clock.now() - EVENT_KEPT_MS;
   const told: CoreEvent[] = [];
   const turns = new Turns();
-  for (const { id, version, parts } of (await workflowsIn(deps, scope)).filter(isNew)) {
+  for (const { id, version, parts, index } of (await workflowsIn(deps, scope)).filter(isNew)) {
     for (const key in parts) {
       const part = { [key]: parts[key] ?? "" };
       const events = pods === undefined
-        ? workflowEvents(naming, id, version, part)
+        ? workflowEvents(naming, { id, version, uid: index.uid }, part)
         : podEvents(id, version, part);
       for (const event of events) if (event.at >= recent) told.push(event);
       await turns.pause();
@@ -51,7 +51,7 @@ export async function pastEvents(deps: FeedDeps, scope: EventScope): Promise<Cor
 async function workflowsIn(
   { store }: FeedDeps,
   { namespace, workflow, pods }: EventScope,
-): Promise<StoredActor[]> {
+): Promise<ListPage["items"]> {
   const query = {
     kind: "wf",
     limit: MAX_WORKFLOWS,
@@ -60,7 +60,7 @@ async function workflowsIn(
   const named = async (value: string) =>
     (await store.query.list({ ...query, name: { value, match: "exact" } })).items;
   if (pods?.name !== undefined) {
-    const found = [];
+    const found: ListPage["items"] = [];
     for (const name of workflowsOfPod(pods.name)) found.push(...await named(name));
     return found;
   }

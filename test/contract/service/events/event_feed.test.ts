@@ -75,6 +75,24 @@ test("follow() tells what other replicas did before and do now, each once", asyn
   expect(one).toHaveLength(4);
 });
 
+test("the uid of a workflow selects what happened to it and its nodes, before and now", async () => {
+  const host = await deployment.replica("other");
+  await deployment.submit(host, "early", HOLD);
+  const page = await deployment.store.query.list({ kind: "wf", limit: 1, parts: [] });
+  const uid = page.items[0]?.index.uid;
+  const shown = await reading(`involvedObject.uid=${uid}`);
+  await until(() => shown.length === 1);
+  await deployment.submit(host, "late", HOLD);
+  await host.execute("default", "early", { type: "control", request: { type: "resume" } });
+  await until(() => shown.length === 4);
+  expect(shown.toSorted()).toEqual([
+    "early WorkflowNodeRunning",
+    "early WorkflowNodeSucceeded",
+    "early WorkflowRunning",
+    "early WorkflowSucceeded",
+  ]);
+});
+
 const aboutBinding = (name: string) => ({
   apiVersion: "argoproj.io/v1alpha1",
   kind: "WorkflowEventBinding",
