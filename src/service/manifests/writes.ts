@@ -123,7 +123,38 @@ export async function updateManifest<T extends ManifestObject>(
  * Changes a stored manifest; when somebody else changes it in between, it is read and changed again.
  * @param change gives the same object when there is nothing to change
  */
-export async function changeManifest<T extends ManifestObject>(
+export function changeManifest<T extends ManifestObject>(
+  deps: ServiceDeps,
+  kind: ManifestKind,
+  namespace: string,
+  name: string,
+  change: (object: T) => T,
+): Promise<T> {
+  // Many at once would be in each other's way until some had no attempt left: only other replicas are.
+  return afterOthers(
+    deps.store,
+    `${kind}/${namespace}/${name}`,
+    () => tryToChange(deps, kind, namespace, name, change),
+  );
+}
+
+/** The last change of each object that is under way in this process. */
+const underWay = new WeakMap<object, Map<string, Promise<unknown>>>();
+
+/** Runs a change of an object when those that began before it have ended. */
+async function afterOthers<T>(store: object, key: string, run: () => Promise<T>): Promise<T> {
+  const last = underWay.get(store) ?? new Map<string, Promise<unknown>>();
+  underWay.set(store, last);
+  const own = (last.get(key) ?? Promise.resolve()).then(run, run);
+  last.set(key, own);
+  try {
+    return await own;
+  } finally {
+    if (last.get(key) === own) last.delete(key);
+  }
+}
+
+async function tryToChange<T extends ManifestObject>(
   deps: ServiceDeps,
   kind: ManifestKind,
   namespace: string,

@@ -162,3 +162,12 @@ test("of the database need rights to workflows, others rights to config maps", a
       .toMatchObject({ status: 200 });
   }
 });
+
+test("many can be added to one config map at once", async () => {
+  await start(false);
+  const keys = Array.from({ length: 40 }, (_, index) => `k${index}`);
+  const add = (key: string) => send("POST", "", { cmName: "c", key, limit: 1 });
+  const answers = await Promise.all(keys.map(add));
+  expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  for (const key of keys) expect((await send("GET", `/${key}?cmName=c`)).status).toBe(200);
+});
