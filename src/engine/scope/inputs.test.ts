@@ -44,3 +44,41 @@ test("each attempt has inputs of its own", () => {
   expect(retried("w[0].s")).toBe("{{retries}} {{pod.name}} VAL");
   expect(retried("w[0].s(0)")).toBe("0 w-t-533271838 VAL");
 });
+
+test("an artifact is unpacked as it was packed, whatever the input says", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+arguments: {artifacts: [{name: kept, s3: {key: k}, archive: {none: {}}}]}
+templates:
+  - name: main
+    inputs: {artifacts: [{name: kept}]}
+    steps:
+      - [{name: a, template: make}]
+      - - name: b
+          template: use
+          arguments:
+            artifacts:
+              - {name: zipped, from: "{{steps.a.outputs.artifacts.zipped}}"}
+              - {name: plain, from: "{{steps.a.outputs.artifacts.plain}}"}
+              - {name: kept, from: "{{inputs.artifacts.kept}}"}
+  - name: make
+    container: {image: i, command: [c]}
+    outputs:
+      artifacts:
+        - {name: zipped, path: /z, s3: {key: z}, archive: {zip: {}}}
+        - {name: plain, path: /p, s3: {key: p}}
+  - name: use
+    inputs: {artifacts: [{name: zipped, path: /z}, {name: plain, path: /p, archive: {none: {}}}, {name: kept, path: /k}]}
+    container: {image: i, command: [c]}
+`,
+    5,
+    { isLikeExecutors: true },
+  );
+  const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+  expect(nodes.find(({ displayName }) => displayName === "b")?.inputs?.artifacts).toEqual([
+    { name: "zipped", path: "/z", s3: { key: "z" }, archive: { zip: {} } },
+    { name: "plain", path: "/p", s3: { key: "p" } },
+    { name: "kept", path: "/k", s3: { key: "k" }, archive: { none: {} } },
+  ]);
+});

@@ -49,7 +49,10 @@ export function resolveInputs(
   return mayHoldTag(filled) ? fillFor(turn, filled, template, filled, variables) : filled;
 }
 
-/** The artifact that is passed, at the path of the input. When it is absent, the input as it is written. */
+/**
+ * The artifact that is passed, at the path of the input. When it is absent, the input as it is written.
+ * How it is packed comes with it: only who stored it knows that.
+ */
 function resolveArtifact(input: Artifact, given: GivenArguments): Artifact {
   const argument = given.artifacts?.find((artifact) => artifact.name === input.name);
   if (argument === undefined) {
@@ -67,17 +70,15 @@ function resolveArtifact(input: Artifact, given: GivenArguments): Artifact {
     mode: _mode,
     recurseMode: _recurse,
     globalName: _global,
-    archive: _archive,
     ...location
   } = argument;
-  const { path, mode, recurseMode, archive } = input;
+  const { path, mode, recurseMode } = input;
   return {
     ...location,
     name: input.name,
     ...(path === undefined ? {} : { path }),
     ...(mode === undefined ? {} : { mode }),
     ...(recurseMode === undefined ? {} : { recurseMode }),
-    ...(archive === undefined ? {} : { archive }),
   };
 }
 
