@@ -32,6 +32,9 @@ import { attemptsOf } from "../scope/attempts.ts";
 import { resolveTemplate } from "../scope/templates.ts";
 import { refuseStart } from "../shutdown/refuse_start.ts";
 
+/** The most that a pod may have. */
+const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
+
 /** Starts the task of a node that has just been created. @param status what else the node shows from now on */
 export function startTask(turn: Turn, node: NodeRecord, work: Work, status: NodePatch): void {
   const { call, template } = work;
@@ -129,6 +132,11 @@ function deadlineOf(
     const seconds = Number(activeDeadlineSeconds);
     if (!Number.isFinite(seconds)) {
       throw new NodeFailure(`activeDeadlineSeconds '${activeDeadlineSeconds}' is not a number`);
+    }
+    if (Math.abs(seconds) > MAX_DEADLINE_SECONDS) {
+      throw new NodeFailure(
+        `activeDeadlineSeconds: Invalid value: ${activeDeadlineSeconds}: must be between 1 and ${MAX_DEADLINE_SECONDS}, inclusive`,
+      );
     }
     ends.push(turn.env.now + seconds * 1000);
   }

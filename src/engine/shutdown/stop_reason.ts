@@ -41,10 +41,14 @@ export function shutdownMessage({ specs, header }: WorkflowState): string | unde
   return header.stopMessage === undefined ? text : `${text}: ${header.stopMessage}`;
 }
 
+/** The last time that a date can have, epoch ms. */
+const MAX_TIME = 8.64e15;
+
 /** When the time of the workflow is up, epoch ms; undefined when it has no deadline. */
 export function workflowDeadline(turn: Turn): number | undefined {
   const { activeDeadlineSeconds } = executedSpec(turn.state);
   const { startedAt } = turn.state.header;
   if (activeDeadlineSeconds === undefined || startedAt === undefined) return undefined;
-  return startedAt + activeDeadlineSeconds * 1000;
+  // Seconds may be any int64, and a date may not.
+  return Math.min(Math.max(0, startedAt + activeDeadlineSeconds * 1000), MAX_TIME);
 }
