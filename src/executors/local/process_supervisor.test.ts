@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -35,6 +35,38 @@ test("a process is ended that has only just begun", async () => {
       expect(await ended).toBeUndefined();
       expect(await supervisor.isRunning(launch.dir)).toBe(false);
     }
+  } finally {
+    supervisor.close();
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+test("a process that is asked to end when it has only just begun ends with an exit code", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "sluice-supervisor-"));
+  const supervisor = new ProcessSupervisor(join(dir, "bell"), systemClock);
+  try {
+    for (let run = 0; run < 40; run++) {
+      const launch = { dir: join(dir, String(run)), argv: ["sleep", "60"], cwd: dir, env: {} };
+      const { ended } = await supervisor.launch(launch);
+      if (run % 2 === 1) await systemClock.sleep(run / 10);
+      expect(await supervisor.signal(launch.dir, "SIGTERM")).toBe(true);
+      expect(await ended).toMatchObject({ code: 143 });
+    }
+  } finally {
+    supervisor.close();
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+test("a command has its own variables, whatever their names", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "sluice-supervisor-"));
+  const supervisor = new ProcessSupervisor(join(dir, "bell"), systemClock);
+  try {
+    const env = { dir: "one", bell: "two", IFS: "e" };
+    const argv = ["/bin/sh", "-c", 'echo "$dir $bell $#"; exit 3', "sh", "a b", ""];
+    const { ended } = await supervisor.launch({ dir: join(dir, "run"), argv, cwd: dir, env });
+    expect(await ended).toMatchObject({ code: 3 });
+    expect(await readFile(join(dir, "run", "stdout"), "utf8")).toBe("one two 2\n");
   } finally {
     supervisor.close();
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });

@@ -13,21 +13,28 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 
 /**
- * `$1` folder, `$2` bell file, then the command. Handled signals reach the command as usual; the shell itself stays to
- * write the exit code. The last line ends the whole group, itself included.
+ * `$1` folder, `$2` bell file, then the command. Nothing has a variable of the shell: the command would get that in place of
+ * its own of the same name. Handled signals reach the command as usual; the shell itself stays to write the exit code. The
+ * last line ends the whole group, itself included.
  */
-const WRAPPER = `dir=$1; bell=$2; shift 2
-trap : TERM INT HUP
+const WRAPPER = `trap : TERM INT HUP
+sluice_run() { shift 2; "$@"; }
 set -C
-{ echo "$$" >"$dir/started"; } 2>/dev/null || exit 0
+{ echo "$$" >"$1/started"; } 2>/dev/null || exit 0
 set +C
-"$@" >"$dir/stdout" 2>"$dir/stderr"
-echo "$?" >"$dir/exit"
-echo >"$bell"
+sluice_run "$@" >"$1/stdout" 2>"$1/stderr"
+echo "$?" >"$1/exit"
+echo >"$2"
 kill -9 -"$$"`;
+
+/** Name of the shell in its command line, before the folder. */
+const SHELL_NAME = "sluice-task";
 
 /** No process has this id. */
 const NO_PROCESS = Number.MAX_SAFE_INTEGER;
+
+/** How often it is looked whether a command runs, 5 ms apart. */
+const MAX_BEGIN_TRIES = 200;
 
 /** How often adopted processes are looked at besides the bell. */
 const CHECK_MS = 1_000;
@@ -98,7 +105,7 @@ export class ProcessSupervisor {
       ? argv
       : ["/usr/bin/env", ...odd.map(([name, value]) => `${name}=${value}`), ...argv];
     return new Promise((resolve, reject) => {
-      const child = spawn("/bin/sh", ["-c", WRAPPER, "sluice-task", dir, this.#bell, ...command], {
+      const child = spawn("/bin/sh", ["-c", WRAPPER, SHELL_NAME, dir, this.#bell, ...command], {
         cwd,
         env: env as NodeJS.ProcessEnv,
         detached: true,
@@ -177,7 +184,7 @@ export class ProcessSupervisor {
 
   /** Sends a signal to the group of the run in a folder; false when it is not alive. */
   async signal(dir: string, signal: "SIGTERM" | "SIGKILL"): Promise<boolean> {
-    const pid = await this.#pidOf(dir);
+    const pid = await this.#targetOf(dir);
     if (pid === undefined || !isAlive(pid, dir)) return false;
     try {
       process.kill(-pid, signal);
@@ -191,6 +198,16 @@ export class ProcessSupervisor {
   async isRunning(dir: string): Promise<boolean> {
     const pid = await this.#pidOf(dir);
     return pid !== undefined && await readExit(dir) === undefined && isAlive(pid, dir);
+  }
+
+  /** The id, once the command runs: before that, a signal would end the shell without an exit code, or reach nobody. */
+  async #targetOf(dir: string): Promise<number | undefined> {
+    for (let tries = 0; tries < MAX_BEGIN_TRIES; tries++) {
+      const pid = await readPid(dir);
+      if (pid === undefined ? !this.#started.has(dir) : hasBegun(pid, dir)) return pid;
+      await systemClock.sleep(5);
+    }
+    return await this.#pidOf(dir);
   }
 
   async #pidOf(dir: string): Promise<number | undefined> {
@@ -234,6 +251,21 @@ async function readPid(dir: string): Promise<number | undefined> {
 
 function isAlive(pid: number, dir: string): boolean {
   return commandLine(pid).includes(dir);
+}
+
+/**
+ * True once the command has taken the place of the copy of the shell that runs it, and when the shell is gone. Where the
+ * system does not tell, nobody waits.
+ */
+function hasBegun(pid: number, dir: string): boolean {
+  const isShell = (id: string | number) =>
+    commandLine(Number(id)).includes(`${SHELL_NAME}\0${dir}\0`);
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+    return children === "" ? !isShell(pid) : !isShell(children.split(" ")[0] ?? "");
+  } catch {
+    return true;
+  }
 }
 
 /** Empty when there is no such process, or when it is dead and only not yet collected. */
