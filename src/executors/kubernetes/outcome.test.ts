@@ -245,7 +245,7 @@ test("a failed container of a set ends the others", () => {
   given.status = { ...containers({ main: 143, b: 3 }, byDeadline).status };
   expect(podOutcome(given, set)).toMatchObject({
     phase: "Failed",
-    message: "main: Error (exit code 143)",
+    message: "b: Error (exit code 3)",
     containers: { main: { exitCode: "143" }, b: { exitCode: "3" } },
   });
 });

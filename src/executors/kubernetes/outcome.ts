@@ -208,10 +208,13 @@ function failureOf(
     };
   }
   const mains = mainNames(task);
-  const rank = (name: string) => name === "main" ? 0 : mains.includes(name) ? 1 : 2;
-  const containers = [...(status.containerStatuses ?? [])].sort((a, b) =>
-    rank(a.name) - rank(b.name)
-  );
+  // A container of a set that was ended says less than the one because of which it was.
+  const rank = ({ name, state }: ContainerStatus) => {
+    if (!mains.includes(name)) return 4;
+    const { exitCode = 0, reason } = state?.terminated ?? {};
+    return (name === "main" ? 0 : 1) + (isEndBySignal(exitCode) && reason !== "OOMKilled" ? 2 : 0);
+  };
+  const containers = [...(status.containerStatuses ?? [])].sort((a, b) => rank(a) - rank(b));
   for (const container of containers) {
     const failure = containerFailure(container, mains.includes(container.name), pod);
     if (failure !== undefined) return failure;

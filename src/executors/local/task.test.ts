@@ -76,6 +76,22 @@ test("containers of a set are started a few at a time, and all of them run", asy
   expect(most).toBeLessThanOrEqual(8);
 });
 
+test("the message of a set names the container because of which the others were ended", async () => {
+  const ends: Record<string, number> = { main: 143, b: 3, c: 137 };
+  const containers = Object.keys(ends).map((name) => ({ name, image: "i" }));
+  const task = localTask({ containerSet: { containers } }, {
+    launch: ({ container: { name } }) => {
+      const code = ends[name] ?? 0;
+      return Promise.resolve(container(Promise.resolve({ code, startedAt: 0, finishedAt: 0 })));
+    },
+  });
+  expect(await task.run()).toMatchObject({
+    phase: "Failed",
+    message: "b: Error (exit code 3)",
+    containers: { main: { exitCode: "143" }, c: { exitCode: "137" } },
+  });
+});
+
 test("a main container that comes up after a sidecar could not be started is ended", async () => {
   const up = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<string>();

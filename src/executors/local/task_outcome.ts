@@ -12,13 +12,19 @@ export interface EndedContainer {
   running?: RunningContainer;
 }
 
-/** The failure of the first container that ended badly: the main one, then other main ones, then sidecars. */
+/**
+ * The failure of the first container that ended badly: the main one, then other main ones, then sidecars. One of a set that
+ * was ended says less than the one because of which it was.
+ */
 export function failureOf(
   ended: readonly EndedContainer[],
   main: PlannedContainer | undefined,
 ): Pick<TaskOutcome, "phase" | "message"> | undefined {
-  const rank = ({ container }: EndedContainer) =>
-    container === main ? 0 : container.role === "main" ? 1 : 2;
+  const rank = ({ container, end }: EndedContainer) => {
+    if (container.role !== "main") return 4;
+    const isEnded = "code" in end && isEndBySignal(end.code) && end.reason !== "OOMKilled";
+    return (container === main ? 0 : 1) + (isEnded ? 2 : 0);
+  };
   for (const { container, end } of ended.toSorted((a, b) => rank(a) - rank(b))) {
     if (container.role === "init") continue;
     if ("fault" in end) return { phase: "Error", message: describeEnd(container.name, end) };
