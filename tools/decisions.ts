@@ -251,6 +251,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a plain retry waits again at a suspend step that was failed, and repeats nothing before it",
   },
   {
+    subject: "Plain retry of a step that failed, and whose hook or exit handler succeeded",
+    reference:
+      "The step stays failed, because something below it has succeeded: nothing runs, and the workflow fails again at once",
+    choice: "better",
+    sluice: "The step runs again, and then its hooks",
+    why: "A retry is for the step that failed; a hook only watches",
+    shown:
+      "a plain retry repeats a failed step although its hook and its exit handler have succeeded",
+  },
+  {
     subject: "Retry after a template inside that `failFast` or an error has ended",
     reference:
       "Refused for ever: what comes after that template has no parent in the graph; beside another dependency it stays left out",

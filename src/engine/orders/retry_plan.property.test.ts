@@ -38,6 +38,7 @@ interface Seed {
   type: NodeType;
   phase: NodePhase;
   isRetried: boolean;
+  isHooked: boolean;
   /** Which of the earlier nodes are its parents, and which is around it, as fractions of their number. */
   parents: number[];
   boundary: number;
@@ -46,7 +47,7 @@ interface Seed {
 /** A tree in which every edge leads from an older to a younger node. */
 function treeOf(seeds: Seed[]): NodeStatus[] {
   const nodes: NodeStatus[] = [];
-  for (const [index, { type, phase, isRetried, parents, boundary }] of seeds.entries()) {
+  for (const [index, { type, phase, parents, boundary, ...flags }] of seeds.entries()) {
     const id = index === 0 ? "wf" : `wf-${index}`;
     const around = nodes[Math.floor(boundary * index)];
     nodes.push({
@@ -54,7 +55,7 @@ function treeOf(seeds: Seed[]): NodeStatus[] {
       name: index === 0 ? "wf" : `wf.${index}`,
       type,
       phase,
-      ...(isRetried ? { nodeFlag: { retried: true } } : {}),
+      nodeFlag: { retried: flags.isRetried, hooked: flags.isHooked },
       ...(index === 0 || boundary > 0.9 || around === undefined ? {} : { boundaryID: around.id }),
       children: [],
     } as unknown as NodeStatus);
@@ -70,6 +71,7 @@ const seed: fc.Arbitrary<Seed> = fc.record({
   type: fc.constantFrom(...TYPES),
   phase: fc.constantFrom(...PHASES),
   isRetried: fc.boolean(),
+  isHooked: fc.boolean(),
   parents: fc.array(part, { minLength: 1, maxLength: 3 }),
   boundary: part,
 });
@@ -89,11 +91,16 @@ function naivePlan(state: WorkflowState, selector: string) {
   const seeds = new Set(
     nodes.filter(({ phase }) => selector === `phase=${phase}`).map(({ id }) => id),
   );
+  const isOfHook = (id: string | undefined): boolean => {
+    const node = state.nodes.get(id ?? "");
+    return node !== undefined && (node.nodeFlag?.hooked === true || isOfHook(node.boundary));
+  };
   const wanted = new Set(seeds);
   for (const node of nodes) {
     if (!isFailed(node) || !["Pod", "Container", "Suspend"].includes(node.type)) continue;
     const from = node.nodeFlag?.retried === true ? parent(node) ?? node : node;
-    const isDone = (id: string) => !seeds.has(id) && state.nodes.get(id)?.phase === "Succeeded";
+    const isDone = (id: string) =>
+      !seeds.has(id) && state.nodes.get(id)?.phase === "Succeeded" && !isOfHook(id);
     if (![...below(from.id)].some(isDone)) wanted.add(node.id);
   }
   const remove = new Set<string>();

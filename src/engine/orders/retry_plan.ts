@@ -44,7 +44,11 @@ export function* planRetry(
       if (matchesNode(terms, node) && !isSuperseded(node)) seeds.add(node.id);
     });
   }
-  const done = yield* graph.above((node) => node.phase === "Succeeded" && !seeds.has(node.id));
+  const isOfHook = hooksIn(state);
+  // That a hook or an exit handler has succeeded says nothing of the step that it belongs to.
+  const done = yield* graph.above((node) =>
+    node.phase === "Succeeded" && !seeds.has(node.id) && !isOfHook(node)
+  );
   const wanted = new Set(seeds);
   yield* eachInSteps(state.nodes.values(), (node) => {
     if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) return;
@@ -72,6 +76,21 @@ export function* planRetry(
  * Only the last attempt goes on: if all did, every step would be carried out once for each of them.
  */
 function supersededIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
+  return insideOf(nodes, (around) => isFollowed(nodes, around));
+}
+
+/** Makes a function that tells whether a node is a hook or an exit handler, or inside one. */
+function hooksIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
+  const isHook = ({ nodeFlag }: NodeRecord) => nodeFlag?.hooked === true;
+  const isInside = insideOf(nodes, isHook);
+  return (node) => isHook(node) || isInside(node);
+}
+
+/** Makes a function that tells whether a node is inside one of a kind. */
+function insideOf(
+  nodes: WorkflowState["nodes"],
+  isOfKind: (around: NodeRecord) => boolean,
+): (node: NodeRecord) => boolean {
   const known = new Map<string, boolean>();
   return ({ boundary }) => {
     const passed: string[] = [];
@@ -80,7 +99,7 @@ function supersededIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
       const before = known.get(id);
       const around: NodeRecord | undefined = nodes.get(id);
       passed.push(id);
-      result = before ?? (around !== undefined && isFollowed(nodes, around));
+      result = before ?? (around !== undefined && isOfKind(around));
       if (before !== undefined || result) break;
       id = around?.boundary;
     }
