@@ -89,14 +89,16 @@ export class SqliteShards implements ShardStore {
     const cursor = database.get("SELECT cursor FROM shard WHERE shard = ?", shard)?.["cursor"];
     const outbox = database.all("SELECT id, text FROM outbox WHERE shard = ?", shard);
     const timers = database.all(
-      "SELECT id, due FROM timer WHERE shard = ? ORDER BY due LIMIT ?",
+      // A greater number could not be read, and then nobody could own the shard.
+      "SELECT id, min(due, ?) AS at FROM timer WHERE shard = ? ORDER BY due LIMIT ?",
+      Number.MAX_SAFE_INTEGER,
       shard,
       maxTimers,
     );
     return {
       cursor: String(cursor ?? ""),
       outbox: Object.fromEntries(outbox.map(({ id, text }) => [id, String(text)])),
-      timers: Object.fromEntries(timers.map(({ id, due }) => [id, Number(due)])),
+      timers: Object.fromEntries(timers.map(({ id, at }) => [id, Number(at)])),
     };
   };
 

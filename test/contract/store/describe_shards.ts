@@ -467,6 +467,15 @@ export function describeShards(open: OpenStore): void {
       expect(await shards.loadShard(2)).toEqual({ cursor: "", outbox: {}, timers: {} });
     });
 
+    test("a timer that is due after all dates does not keep a shard from being loaded", async () => {
+      const { shards } = store();
+      const epoch = await acquired(store(), 1);
+      await shards.commit(commitOf(1, epoch, { timersSet: { never: 1e17, soon: 3 } }));
+      const { timers } = await shards.loadShard(1);
+      expect(timers["soon"]).toBe(3);
+      expect(timers["never"]).toBeGreaterThan(8.64e15);
+    });
+
     test("an answer is found until it expires, in its shard only", async () => {
       const { shards } = store();
       const epoch = await acquired(store(), 1);
