@@ -29,3 +29,13 @@ test("resourcesDuration() prefers requests to limits and keeps other resources",
     "nvidia.com/gpu": 10,
   });
 });
+
+test.each([0, 2])(
+  "resourcesDuration() of %d s is a number that JSON has, whatever was asked for",
+  (seconds) => {
+    const resources = { requests: { cpu: "1e400", memory: "1e308", gpu: "-1e400", disk: "9E" } };
+    for (const used of Object.values(resourcesDuration({ resources }, seconds))) {
+      expect(Number.isSafeInteger(used)).toBe(true);
+    }
+  },
+);

@@ -37,6 +37,11 @@ function unitOf(resource: string): number {
   return 1;
 }
 
+/** A request may be any number, also one that is infinite here and that JSON has none for. */
+function bounded(amount: number): number {
+  return Math.min(Math.max(amount, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
 /** Whole seconds of use by resource for one container that ran for `seconds`. */
 export function resourcesDuration(container: Container, seconds: number): Record<string, number> {
   const amounts: Record<string, number> = { cpu: 0.1, memory: 100 * MIB };
@@ -50,7 +55,9 @@ export function resourcesDuration(container: Container, seconds: number): Record
   }
   const used: Record<string, number> = {};
   for (const [resource, amount] of Object.entries(amounts)) {
-    used[resource] = Math.trunc((amount * Math.max(0, seconds)) / unitOf(resource));
+    used[resource] = bounded(
+      Math.trunc((bounded(amount) * Math.max(0, seconds)) / unitOf(resource)),
+    );
   }
   return used;
 }
