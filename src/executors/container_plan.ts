@@ -12,6 +12,8 @@ export interface PlannedContainer {
   source?: string;
   /** Names of main containers that must have succeeded before this one starts. */
   dependencies: string[];
+  /** It has the input artifacts: main containers do, and those that mirror their mounts. */
+  hasInputs: boolean;
 }
 
 /** Containers of a template in the order init, main, sidecar. */
@@ -27,6 +29,7 @@ export function planContainers(template: Template): PlannedContainer[] {
       role,
       spec: spec.mirrorVolumeMounts === true ? withMounts(spec, mirrored) : spec,
       dependencies: [],
+      hasInputs: spec.mirrorVolumeMounts === true,
     }));
   return [
     ...extra("init", template.initContainers),
@@ -49,25 +52,28 @@ export function mainContainer(
 
 function mainContainers(template: Template): PlannedContainer[] {
   if (template.container !== undefined) {
-    return [{ name: "main", role: "main", spec: template.container, dependencies: [] }];
+    return [mainOf(template.container)];
   }
   if (template.containerSet !== undefined) {
     const mounts = template.containerSet.volumeMounts ?? [];
     return template.containerSet.containers.map((spec) => ({
+      ...mainOf(withMounts(spec, mounts)),
       name: spec.name ?? "main",
-      role: "main",
-      spec: withMounts(spec, mounts),
       dependencies: spec.dependencies ?? [],
     }));
   }
   if (template.script !== undefined) {
     const { source = "", ...spec } = template.script;
-    return [{ name: "main", role: "main", spec, source, dependencies: [] }];
+    return [{ ...mainOf(spec), source }];
   }
   throw new Problem(
     ProblemCode.InvalidArgument,
     `Template "${template.name ?? ""}" has no container, script or containerSet`,
   );
+}
+
+function mainOf(spec: Container): PlannedContainer {
+  return { name: "main", role: "main", spec, dependencies: [], hasInputs: true };
 }
 
 function withMounts(spec: Container, mounts: readonly JsonObject[]): Container {

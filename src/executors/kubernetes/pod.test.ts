@@ -319,6 +319,26 @@ test("labels and annotations of a template win over those of the workflow for al
   expect(made.metadata.annotations).toMatchObject({ x: "t", y: "w" });
 });
 
+test("containers that mirror the mounts of the main one have its input artifacts", () => {
+  const other = (name: string, mirrorVolumeMounts: boolean) => ({
+    name,
+    image: "s",
+    mirrorVolumeMounts,
+  });
+  const { initContainers, containers } = pod("a", {
+    ...shell("true"),
+    inputs: { artifacts: [{ name: "i", path: "/in/i", raw: { data: "x" } }] },
+    initContainers: [other("pre", true), other("none", false)],
+    sidecars: [{ ...other("side", true), command: ["serve"] }, other("own", true)],
+  }).spec;
+  const input = { name: "input-artifacts", mountPath: "/in/i", subPath: "i" };
+  const having = [...initContainers, ...containers].filter(({ volumeMounts = [] }) =>
+    (volumeMounts as object[]).some((mount) => "subPath" in mount)
+  );
+  expect(having.map(({ name }) => name)).toEqual(["pre", "main", "side", "own"]);
+  for (const { volumeMounts } of having) expect(volumeMounts).toContainEqual(input);
+});
+
 test("sidecars stand beside the main container, and end with it if both commands are known", () => {
   const made = pod("a", {
     ...shell("true"),

@@ -101,10 +101,12 @@ export class PodParts {
   }
 
   plain(container: PlannedContainer): JsonObject {
+    const mounts = [...(container.spec.volumeMounts ?? []), ...this.#inputMounts(container)];
     return {
       ...(container.spec as JsonObject),
       name: container.name,
       env: this.#environment(container, []),
+      ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
     };
   }
 
@@ -129,6 +131,7 @@ export class PodParts {
     ];
     made["volumeMounts"] = [
       ...volumeMounts,
+      ...this.#inputMounts(container),
       { name: SHARED_VOLUME.name, mountPath: SHARED_DIR },
       { name: "argo-staging", mountPath: SCRIPTS_DIR, readOnly: true },
     ];
@@ -204,6 +207,7 @@ export class PodParts {
   }
 
   #inputMounts(container: PlannedContainer): JsonObject[] {
+    if (!container.hasInputs) return [];
     return inputsOf(this.#task)
       .filter(({ path }) => volumeMountOf(container.spec, path) === undefined)
       .map(({ artifact, path }) => ({

@@ -46,7 +46,7 @@ export async function prepareInputs(
     const mount = place === undefined
       ? { at, host: folder.fetched(input.name) }
       : { at, host: placeText(place), root: place.root };
-    for (const { name, role } of containers) if (role === "main") mounts.get(name)?.push(mount);
+    for (const { name, hasInputs } of containers) if (hasInputs) mounts.get(name)?.push(mount);
   }
   return mounts;
 }

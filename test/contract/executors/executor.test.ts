@@ -261,6 +261,32 @@ function describeExecutor(
       expect(outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "1\n2" } });
     });
 
+    test("containers that mirror the mounts of the main one have its input artifacts", async () => {
+      const box = (name: string, text: string, mirrorVolumeMounts = true) => ({
+        name,
+        image: "localhost/box:1",
+        command: ["/bin/sh", "-c", text],
+        mirrorVolumeMounts,
+      });
+      const template = {
+        inputs: { artifacts: [{ name: "i", path: "/in/given", raw: { data: "given" } }] },
+        initContainers: [
+          box("one", "cat /in/given > /shared/one"),
+          box("none", "test ! -e /in/given", false),
+        ],
+        container: {
+          ...box("main", "while [ ! -e /shared/side ]; do sleep 0.02; done; cat /shared/*"),
+          volumeMounts: [{ name: "v", mountPath: "/shared" }],
+        },
+        sidecars: [
+          box("side", "cp /in/given /shared/side; trap exit TERM; sleep 300 & wait"),
+        ],
+        volumes: [{ name: "v", emptyDir: {} }],
+      };
+      const { outcome } = await run(taskSpec("mirror", template, { includeResult: true }));
+      expect(outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "givengiven" } });
+    });
+
     test("a sidecar's command runs once, also when it ends before the main container", async () => {
       const mounts = { volumeMounts: [{ name: "v", mountPath: "/shared" }] };
       const box = (name: string, text: string) => ({
