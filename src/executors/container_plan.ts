@@ -16,7 +16,10 @@ export interface PlannedContainer {
   hasInputs: boolean;
 }
 
-/** Containers of a template in the order init, main, sidecar. */
+/**
+ * Containers of a template in the order init, main, sidecar.
+ * @throws {Problem} InvalidArgument when there are none, or two have the same name: only one of them would run
+ */
 export function planContainers(template: Template): PlannedContainer[] {
   const main = mainContainers(template);
   const mirrored = main[0]?.spec.volumeMounts ?? [];
@@ -31,11 +34,22 @@ export function planContainers(template: Template): PlannedContainer[] {
       dependencies: [],
       hasInputs: spec.mirrorVolumeMounts === true,
     }));
-  return [
+  const planned = [
     ...extra("init", template.initContainers),
     ...main,
     ...extra("sidecar", template.sidecars),
   ];
+  const names = new Set<string>();
+  for (const { name } of planned) {
+    if (names.has(name)) {
+      throw new Problem(
+        ProblemCode.InvalidArgument,
+        `Two containers of template "${template.name ?? ""}" have the name "${name}"`,
+      );
+    }
+    names.add(name);
+  }
+  return planned;
 }
 
 /** True for the exit code of a container that was ended by SIGKILL or SIGTERM: from outside, and not by its own failure. */
