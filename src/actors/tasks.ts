@@ -6,8 +6,9 @@
 import { withoutCallbackTokens } from "../base/callback_tokens.ts";
 import { errorText } from "../base/error_text.ts";
 import type { Json } from "../base/json.ts";
-import type { Fact } from "../engine/command.ts";
+import type { Fact, TaskOutcome } from "../engine/command.ts";
 import type { TaskSpec } from "../engine/effect.ts";
+import { isFact } from "../engine/stored/fact_form.ts";
 import type { Executor, WorkflowClaims } from "../executors/port.ts";
 import type { Clock } from "../platform/clock.ts";
 import { Deadlines } from "../platform/deadlines.ts";
@@ -19,6 +20,13 @@ import type { ActorId } from "../store/port.ts";
 const GRACE_MS = 30_000;
 /** How long an ended task is known after its outcome is durable, so that its new owner has applied it. */
 const REMEMBER_MS = 10_000;
+
+/** What a task came to whose executor reports something that is no outcome. */
+const NO_OUTCOME: TaskOutcome = {
+  phase: "Error",
+  message:
+    "the step has ended, but its executor reports no valid outcome; the server's log shows the report",
+};
 
 export interface TaskDeps {
   /** In order of preference. */
@@ -176,8 +184,11 @@ export class Tasks {
 
   #report(actor: ActorId, fact: Fact & { task: string }): void {
     const { type, task } = fact;
-    const body = fact as unknown as Json;
-    if (type !== "task-ended") return this.#deps.post(actor, body, () => {});
+    if (type !== "task-ended") return this.#deps.post(actor, fact as unknown as Json, () => {});
+    // A report that the workflow refuses would leave its step running for ever.
+    const isSound = isFact(fact);
+    if (!isSound) this.#deps.log.error({ task, fact }, "no outcome of a task");
+    const body = (isSound ? fact : { type, task, outcome: NO_OUTCOME }) as unknown as Json;
     this.#running.delete(task);
     this.#deps.post(actor, body, () =>
       this.#remembered.add(() => {
