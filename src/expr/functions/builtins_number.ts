@@ -15,7 +15,7 @@ import { goTypeName } from "../values/go_text.ts";
 import { compare, wrap } from "../values/operators.ts";
 import type { RunContext } from "../values/run_context.ts";
 import { ANY, FLOAT, INT, type StaticType } from "../values/types.ts";
-import { GoDuration, isPlainInt, NamedInt, type Value } from "../values/values.ts";
+import { GoDuration, int64, isPlainInt, NamedInt, type Value } from "../values/values.ts";
 
 const NUMBER_KINDS: readonly StaticType["kind"][] = [...INTEGER_KINDS, "float"];
 
@@ -50,7 +50,9 @@ const abs: Builtin = {
     // Not Math.abs: Go keeps the sign of a negative zero.
     if (typeof value === "number") return value < 0 ? -value : value;
     if (typeof value === "bigint") return wrap(value < 0n ? -value : value);
-    return isPlainInt(value) ? value : invalid("abs", value);
+    if (!isPlainInt(value)) return invalid("abs", value);
+    // Only an int64 may be negative.
+    return value.value < 0n ? int64(-value.value) : value;
   },
 };
 

@@ -155,6 +155,8 @@ describe("other values", () => {
     ["sprig.typeOf(jsonpath('[1,2]', '$.length'))", '"int64"'],
     ["{a: duration('2ns').Nanoseconds()} == {a: 2}", "false"],
     ["duration('2ns').Nanoseconds() == 2", "true"],
+    ["abs(sprig.sub(3, 5)) + abs(date('2024-01-01').Unix() - date('2024-01-02').Unix())", "86402"],
+    ["abs(sprig.int64('-9223372036854775808')) == sprig.int64('-9223372036854775808')", "true"],
     ["uniq([sprig.add(1, 1), 2, 2.0])", "[2]"],
     ["sprig.add(1, 1) in 0..5 and sprig.add(1, 1) not in 3..5", "true"],
     [
