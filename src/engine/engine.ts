@@ -46,6 +46,14 @@ export interface Meter {
   steps: number;
 }
 
+/** Where an expression stands that must give the same each time. See `scope/place.ts`. */
+export interface EvaluationPlace {
+  /** Epoch ms. */
+  readonly at: number;
+  /** The next random number in [0, 1). */
+  random(): number;
+}
+
 /** What a call gets from its caller: time, names and stored manifests. */
 export interface EngineEnv extends Naming {
   /** Epoch ms. Also the time that `finishedAt` and other members show. */
@@ -74,6 +82,8 @@ export interface EngineEnv extends Naming {
   meter?: Meter | undefined;
   /** For the engine only: the budget of the expressions of the present node. See `beginEvaluation`. */
   evaluation?: RunContext | undefined;
+  /** For the engine only: the place of the present expressions, where they must give the same when they are evaluated again. */
+  place?: EvaluationPlace | undefined;
 }
 
 export interface ManifestRef {

@@ -101,6 +101,8 @@ export interface ExpandedCall {
 
 /** A loop whose calls are being worked out. */
 export interface Expansion {
+  /** Since when. */
+  at: number;
   items: readonly Json[];
   calls: ExpandedCall[];
   characters: number;

@@ -52,6 +52,7 @@ export class BatchEnv implements EngineEnv {
   declare readonly limits?: WorkflowLimits;
   meter: EngineEnv["meter"] = undefined;
   evaluation: EngineEnv["evaluation"] = undefined;
+  place: EngineEnv["place"] = undefined;
   readonly #deps: BatchDeps;
   readonly #known: KnownManifests | undefined;
   /** Most batches need none. */

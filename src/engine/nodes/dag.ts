@@ -234,6 +234,9 @@ function beginTask(
       : beginIfUntouched(turn, existing, node.id);
   }
   const group = taskNode(turn, node, task, existing, links, "TaskGroup");
+  // A long loop may have taken several turns. A restart works it out as of the first of them.
+  const startedAt = turn.state.runtime.expansions?.get(group.name)?.at;
+  if (startedAt !== undefined && startedAt !== group.startedAt) change(turn, group, { startedAt });
   keepCalls(turn, memoryOf(group), calls, () => [group.name]);
   turn.state.runtime.opened.push(group);
   return true;

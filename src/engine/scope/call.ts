@@ -27,6 +27,7 @@ import { hookName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
 import { hookReferences, workflowReferences } from "./references.ts";
 import { NOTHING_MUST_EXIST } from "./expressions.ts";
+import { inPlace } from "./place.ts";
 import { resolveArguments } from "./resolve_arguments.ts";
 import { planOf } from "./template_plan.ts";
 import { groupBaseNames, groupCalls, taskCalls } from "./step_calls.ts";
@@ -332,18 +333,25 @@ export function findWork(turn: Turn, call: Call): WrittenWork {
   };
 }
 
-/** @throws {TemplateError} when an expression in a tag fails */
+/**
+ * @param since when the node began, if it has
+ * @throws {TemplateError} when an expression in a tag fails
+ */
 export function fillWork(
   turn: Turn,
   { call, written, context, variables }: WrittenWork,
   inputs: Inputs | undefined,
+  since = turn.env.now,
 ): Work {
-  return { call, written, context, template: fillTemplate(turn, written, inputs ?? {}, variables) };
+  const fill = () => fillTemplate(turn, written, inputs ?? {}, variables);
+  const template = variables.isEarly ? inPlace(turn, call.name, since, fill) : fill();
+  return { call, written, context, template };
 }
 
 /** What a node with inputs carries out. @throws as {@link callOf}, {@link findWork} and {@link fillWork} */
 export function workOf(turn: Turn, node: NodeRecord): Work {
-  return fillWork(turn, findWork(turn, callOf(turn, node)), node.inputs);
+  const since = node.phase === "Pending" ? undefined : node.startedAt;
+  return fillWork(turn, findWork(turn, callOf(turn, node)), node.inputs, since);
 }
 
 /** The template of a Steps or DAG node with its inputs filled in. It is kept while the workflow is in memory. */

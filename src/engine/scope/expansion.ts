@@ -23,6 +23,7 @@ import {
 } from "./expressions.ts";
 import { asNodeFailure, itemScope, itemsOfSkipped, loopItems } from "./loop_items.ts";
 import { loopName } from "./names.ts";
+import { inPlace } from "./place.ts";
 import type { References } from "./references.ts";
 import { itemsOnly, resolveArguments, STEPS_MUST_EXIST } from "./resolve_arguments.ts";
 
@@ -48,6 +49,7 @@ export function isPlain(step: StepLike, { isTagged }: Frame): boolean {
 /**
  * The calls of a step or task, in order; at least one.
  * @param base full node name of the step without a loop's suffix
+ * @param since when the node around them began, if it has
  * @throws {TemplateError | NodeFailure | WhenError}
  */
 export function expandStep(
@@ -55,11 +57,24 @@ export function expandStep(
   step: StepLike,
   base: string,
   references: References,
+  since: number | undefined,
 ): ExpandedCall[] {
   const expansion = turn.state.runtime.expansions?.get(base);
   if (expansion !== undefined && expansion.calls.length === expansion.items.length) {
     return expansion.calls;
   }
+  if (!isLoop(step)) return expand(turn, step, base, references, undefined);
+  const at = expansion?.at ?? since ?? turn.env.now;
+  return inPlace(turn, base, at, () => expand(turn, step, base, references, expansion));
+}
+
+function expand(
+  turn: Turn,
+  step: StepLike,
+  base: string,
+  references: References,
+  expansion: Expansion | undefined,
+): ExpandedCall[] {
   beginEvaluation(turn.env);
   const when = resolveWhen(turn, step, references.scope);
   const isLooping = isLoop(step);
@@ -95,7 +110,8 @@ export function expandStep(
   if (items.length === 0) {
     return [{ step: resolved, name: base, skip: EMPTY_LOOP, arguments: {} }];
   }
-  const growing: Expansion = expansion ?? { items, calls: [], characters: 0 };
+  const at = turn.env.place?.at ?? turn.env.now;
+  const growing: Expansion = expansion ?? { at, items, calls: [], characters: 0 };
   (turn.state.runtime.expansions ??= new Map()).set(base, growing);
   try {
     expandItems(turn, growing, { step: resolved, base, when }, references);
@@ -146,7 +162,10 @@ function expandItems(
   for (let index = calls.length; index < items.length; index++) {
     const item = items[index] as Json;
     const before = turn.budget?.characters ?? 0;
-    calls.push(expandItem(turn, loop.step, { ...loop, missing, item, index }, references));
+    const name = loopName(loop.base, index, item);
+    const element: Element = { name, when, missing, item, index };
+    const call = () => expandItem(turn, loop.step, element, references);
+    calls.push(inPlace(turn, name, growing.at, call));
     const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
     growing.characters += added;
     turn.state.runtime.callCharacters += added;
@@ -182,7 +201,7 @@ function forgetExpansion(turn: Turn, base: string): void {
 }
 
 interface Element {
-  base: string;
+  name: string;
   when: string | undefined;
   /** What a tag of the `when` that the element has no value for does. */
   missing: MissingRule;
@@ -193,12 +212,11 @@ interface Element {
 function expandItem(
   turn: Turn,
   step: StepLike,
-  { base, when, missing, item, index }: Element,
+  { name, when, missing, item, index }: Element,
   references: References,
 ): ExpandedCall {
   beginEvaluation(turn.env);
   const scope = joinScopes(itemScope(item), references.scope);
-  const name = loopName(base, index, item);
   const call = () => ({
     step: resolveStep(turn, step, scope, "error"),
     name,

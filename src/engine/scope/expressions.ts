@@ -161,7 +161,7 @@ function options(missing: MissingRule, env: EngineEnv): TemplateOptions {
 
 function evaluationOf(env: EngineEnv): RunContext {
   return env.evaluation ??= new RunContext({
-    now: () => env.now,
-    random: () => parseInt(env.randomSuffix(8), 36) / 36 ** 8,
+    now: () => env.place?.at ?? env.now,
+    random: () => env.place?.random() ?? parseInt(env.randomSuffix(8), 36) / 36 ** 8,
   });
 }

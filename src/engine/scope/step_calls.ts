@@ -1,6 +1,7 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
 import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
+import { nodeByName } from "../tree.ts";
 import type { ExpandedCall, Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
@@ -27,22 +28,29 @@ export function groupCalls(
     );
   const calls: ExpandedCall[] = [];
   for (const step of frame.template.steps?.[index] ?? []) {
-    addCalls(turn, frame, step, baseName(group, step.name), referencesOf, calls);
+    const name = baseName(group, step.name);
+    addCalls(turn, frame, { step, name, since: group.startedAt }, referencesOf, calls);
   }
   return calls;
+}
+
+/** A step or task, and when what holds its calls began. */
+interface Source {
+  step: StepLike;
+  name: string;
+  since: number | undefined;
 }
 
 /** @param referencesOf what the step may refer to; asked only if it refers to something */
 function addCalls(
   turn: Turn,
   frame: Frame,
-  step: StepLike,
-  name: string,
+  { step, name, since }: Source,
   referencesOf: () => References,
   calls: ExpandedCall[],
 ): void {
   if (isPlain(step, frame)) calls.push({ step, name, arguments: step.arguments ?? {} });
-  else for (const call of expandStep(turn, step, name, referencesOf())) calls.push(call);
+  else for (const call of expandStep(turn, step, name, referencesOf(), since)) calls.push(call);
 }
 
 /** Names of the nodes of a group's steps, without a loop's suffix. */
@@ -64,6 +72,9 @@ export function taskCalls(
 ): ExpandedCall[] {
   const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task.name));
   const calls: ExpandedCall[] = [];
-  addCalls(turn, frame, task, memberName(boundary.name, task.name), referencesOf, calls);
+  const name = memberName(boundary.name, task.name);
+  const loop = nodeByName(turn, name);
+  const since = loop?.type === "TaskGroup" ? loop.startedAt : undefined;
+  addCalls(turn, frame, { step: task, name, since }, referencesOf, calls);
   return calls;
 }
