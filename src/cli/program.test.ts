@@ -148,3 +148,14 @@ test("an error shows nothing that a terminal would obey", async () => {
     write.mockRestore();
   }
 });
+
+test("an expression may ask for the time and for chance", async () => {
+  const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  try {
+    const source = "now().Year() > 2000 && len(sprig.randAlpha(3)) == 3";
+    expect(await run(["expr", source])).toBe(0);
+    expect(write.mock.calls.map(([text]) => String(text)).join("")).toBe("true\n");
+  } finally {
+    write.mockRestore();
+  }
+});

@@ -196,10 +196,8 @@ interface ExprOptions {
 async function evaluate(expression: string, options: ExprOptions): Promise<void> {
   const { evaluateForUser } = await import("../expr/templates/evaluate_for_user.ts");
   const file = options.env === undefined ? {} : await readValues(options.env);
-  const result = evaluateForUser(expression, {
-    ...file,
-    ...Object.fromEntries(pairs(options.set, "a name")),
-  });
+  const env = { ...file, ...Object.fromEntries(pairs(options.set, "a name")) };
+  const result = evaluateForUser(expression, env, { now: Date.now, random: Math.random });
   say(`(${result.type})`);
   print(result.text);
 }

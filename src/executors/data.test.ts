@@ -28,7 +28,7 @@ beforeAll(async () => {
   executor = new DataExecutor(
     clock,
     artifacts,
-    (expression, { data }) => evaluateTransformation(expression, data ?? null),
+    (expression, { data }) => evaluateTransformation(expression, data ?? null, {}),
   );
 });
 afterAll(async () => {

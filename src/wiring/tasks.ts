@@ -32,6 +32,7 @@ export async function openTasks(
     isOfReplica: config.store.startsWith("redis") && config.artifacts === "",
   });
   const { namespace, instance, helperImage, callbackUrl, workflowServiceAccount } = config;
+  const run = { now: () => clock.now() };
   const opened = await openExecutor({
     kind: config.executor,
     dir: join(workFolder(config), "tasks"),
@@ -44,8 +45,8 @@ export async function openTasks(
     metrics,
     memory: store.blobs,
     evaluateCondition: (expression, { request, response }) =>
-      evaluateHttpCondition(expression, request as never, response as never),
-    evaluateData: (expression, { data }) => evaluateTransformation(expression, data ?? null),
+      evaluateHttpCondition(expression, request as never, response as never, run),
+    evaluateData: (expression, { data }) => evaluateTransformation(expression, data ?? null, run),
     kubernetes: {
       env: process.env,
       instance,

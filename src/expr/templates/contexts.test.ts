@@ -165,13 +165,14 @@ describe("conditions", () => {
     const response = { statusCode: 200, body: '{"ok": true}', headers: { "X-A": ["1"] } };
     expect(
       evaluateHttpCondition(
-        "response.statusCode % 100 == 0 && fromJSON(response.body).ok",
+        "response.statusCode % 100 == 0 && fromJSON(response.body).ok && now().Unix() == 2",
         request,
         response,
+        { now: () => 2_000 },
       ),
     )
       .toBe(true);
-    expect(evaluateHttpCondition('response.headers["X-A"][0] == "2"', request, response)).toBe(
+    expect(evaluateHttpCondition('response.headers["X-A"][0] == "2"', request, response, {})).toBe(
       false,
     );
   });
@@ -181,8 +182,10 @@ test("values: outputs, data, labels", () => {
   const scope = scopeOf({ "steps.a.outputs.result": "5", "workflow.name": "wf" });
   expect(parameterText(evaluateInScope("asInt(steps.a.outputs.result) + 1", scope))).toBe("6");
   expect(parameterText(evaluateInScope("[1, 'x', nil]", scope))).toBe("[1 x <nil>]");
-  expect(evaluateTransformation("filter(data, # > 1)", [1, 2, 3])).toEqual([2, 3]);
-  expect(failure(() => evaluateTransformation("1/0", []))).toBe("json: unsupported value: +Inf");
+  expect(evaluateTransformation("filter(data, # > now().Unix())", [1, 2, 3], { now: () => 1_000 }))
+    .toEqual([2, 3]);
+  expect(failure(() => evaluateTransformation("1/0", [], {})))
+    .toBe("json: unsupported value: +Inf");
   expect(evaluateLabelFrom("l", "workflow.name + '-x'", scope)).toBe("wf-x");
   expect(failure(() => evaluateLabelFrom("l", "1", scope))).toBe(
     'failed to evaluate label "l" expression "1" evaluted to int but must be a string',

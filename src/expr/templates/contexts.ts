@@ -86,11 +86,12 @@ export function evaluateHttpCondition(
   source: string,
   request: { method: string; url: string; body: string; headers: Record<string, string[]> },
   response: { statusCode: number; body: string; headers: Record<string, string[]> },
+  run: RunOptions,
 ): boolean {
   const env = newMap();
   setOwn(env, "request", fromJson({ ...request }));
   setOwn(env, "response", { ...response, statusCode: BigInt(response.statusCode) });
-  return evaluateBoolean(source, env);
+  return evaluateBoolean(source, env, { run });
 }
 
 // -------------------------------------------------------------------------------------------------------------- values
@@ -134,9 +135,9 @@ export function parameterText(value: Value, context: RunContext = new RunContext
  * Evaluates a step of a data template over `data`.
  * @throws {ExpressionError}
  */
-export function evaluateTransformation(source: string, data: Json): Json {
+export function evaluateTransformation(source: string, data: Json, options: RunOptions): Json {
   const env = copyOf({ data });
-  const context = new RunContext();
+  const context = new RunContext(options);
   const program = compile(source, env, undefined, context, (reason) => reason);
   const value = run(program, env, context, (reason) => reason);
   return JSON.parse(jsonOf(value, context, (reason) => reason));
