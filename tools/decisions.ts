@@ -415,6 +415,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/lock_status.test.ts: a semaphore of size 0 makes steps and workflows wait until it is larger",
   },
   {
+    subject: "Argument of a workflow with an expression that asks for the time or for chance",
+    reference: "Evaluated anew wherever it is used, so each step sees another value",
+    choice: "better",
+    sluice: "The same everywhere; its time is that of the workflow's creation",
+    why: "An argument is one value: a run's id, or the day that it is about",
+    shown:
+      "src/simulation/loop_places.test.ts: an argument that an expression gives is the same wherever it is used",
+  },
+  {
     subject: "Expression of a loop that can't be evaluated",
     reference: "Passed on as written, and refused because the list is not JSON",
     choice: "better",

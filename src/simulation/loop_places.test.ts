@@ -23,6 +23,7 @@ const LOOPS = {
   "a time": `withItems: ["{{=now().Unix()}}", "{{=now().Year()}}"]`,
   "a time as an argument": `withParam: "{{workflow.parameters.seconds}}"`,
   "a result and a time": `withParam: "{{=[STEP.before.status, string(now().Unix())]}}"`,
+  "a duration": `withItems: ["{{workflow.duration}}"]`,
   "chance": `withItems: ["{{=sprig.uuidv4()}}"]`,
   "a result and chance": `withParam: "{{=[STEP.before.status, sprig.randAlphaNum(9)]}}"`,
   "a number by chance": `withSequence: { count: "{{=sprig.randInt(2, 30)}}" }`,
@@ -43,14 +44,7 @@ const CASES = Object.entries(LOOPS).flatMap(([name, loop]) => [
   ],
 ]);
 
-function nodesOf(main: string, isForgetful: boolean) {
-  const spec = `
-entrypoint: main
-arguments: { parameters: [{ name: seconds, value: "[{{=now().Unix()}}]" }] }
-parallelism: 4
-templates:
-  - { name: main, steps: [[{ name: inner, template: inner }]] }
-  - { name: inner, ${main} }${REST}`;
+function simulated(spec: string, isForgetful: boolean) {
   const rules = [{ template: "one", after: 3 }];
   const world = new World({ rules, isForgetful });
   const metadata = { name: "w" };
@@ -62,7 +56,42 @@ templates:
     .map(({ name, phase, inputs }) => [name, phase, inputs?.parameters?.[0]?.value]);
 }
 
+function nodesOf(main: string, isForgetful: boolean) {
+  const spec = `
+entrypoint: main
+arguments: { parameters: [{ name: seconds, value: "[{{=now().Unix()}}]" }] }
+parallelism: 4
+templates:
+  - { name: main, steps: [[{ name: inner, template: inner }]] }
+  - { name: inner, ${main} }${REST}`;
+  return simulated(spec, isForgetful);
+}
+
 test.each(CASES)("%s", (_, main) => {
   const nodes = nodesOf(main ?? "", false);
   expect(nodesOf(main ?? "", true)).toEqual(nodes);
+});
+
+test("an argument that an expression gives is the same wherever it is used", () => {
+  const use = (name: string, value: string) =>
+    `{ name: ${name}, template: one, arguments: { parameters: [{ name: p, value: "${value}" }] } }`;
+  const spec = `
+entrypoint: main
+onExit: bye
+arguments: { parameters: [{ name: id, value: "{{=sprig.uuidv4()}} {{=now().Unix()}}" }, { name: other, value: "{{=sprig.uuidv4()}}" }] }
+templates:
+  - name: main
+    inputs: { parameters: [{ name: id }] }
+    steps: [[${use("a", "{{workflow.parameters.id}}")}], [${
+    use("b", "{{inputs.parameters.id}}")
+  }, ${use("c", "{{=workflow.parameters.id}}")}, ${
+    use("d", "{{workflow.parameters.other}}")
+  }]]${REST}`;
+  const bye = "  - { name: bye, inputs: { parameters: [{ name: id }] }, container: { image: x } }";
+  const nodes = simulated(`${spec}\n${bye}`, true);
+  const valueOf = (end: string) => nodes.find(([name]) => name?.endsWith(end))?.[2];
+  expect(valueOf(".a")).toMatch(/^[-0-9a-f]{36} \d{10}$/);
+  for (const end of [".b", ".c", ".onExit"]) expect(valueOf(end)).toBe(valueOf(".a"));
+  expect(valueOf(".a")).not.toContain(valueOf(".d"));
+  expect(simulated(`${spec}\n${bye}`, false)).toEqual(nodes);
 });

@@ -27,6 +27,7 @@ import { hookName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
 import { hookReferences, workflowReferences } from "./references.ts";
 import { NOTHING_MUST_EXIST } from "./expressions.ts";
+import { fillArguments } from "./workflow_variables.ts";
 import { inPlace } from "./place.ts";
 import { resolveArguments } from "./resolve_arguments.ts";
 import { planOf } from "./template_plan.ts";
@@ -80,9 +81,9 @@ function outermostCall(turn: Turn, role: Role, holder: TemplateHolder): Call {
   };
 }
 
-/** The arguments of the entrypoint: those of the workflow, with the values that come from ConfigMaps. */
+/** The arguments of the entrypoint: those of the workflow, with the values that come from ConfigMaps, and tags replaced. */
 export function rootArguments(turn: Turn): GivenArguments {
-  return withValues(turn, executedSpec(turn.state).arguments ?? {});
+  return fillArguments(turn, withValues(turn, executedSpec(turn.state).arguments ?? {}));
 }
 
 /** Arguments of the run with the values that came from ConfigMaps. */

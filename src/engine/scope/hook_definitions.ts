@@ -3,6 +3,7 @@ import type { LifecycleHook, StepLike } from "../../spec/manifest.ts";
 import { executedSpec } from "../state.ts";
 import type { Turn } from "../turn.ts";
 import { withGlobals } from "./own_settings.ts";
+import { fillArguments } from "./workflow_variables.ts";
 
 /** A hook of the workflow; `exit` is its exit handler. */
 export function workflowHook(turn: Turn, name: string): LifecycleHook | undefined {
@@ -26,9 +27,10 @@ export function findHook(
   if (name !== "exit" || hook === undefined) return hook;
   const given = hook.arguments;
   const isGiven = (given?.parameters?.length ?? 0) > 0 || (given?.artifacts?.length ?? 0) > 0;
-  const passed = isGiven ? given : executedSpec(turn.state).arguments;
+  const ofWorkflow = () => fillArguments(turn, executedSpec(turn.state).arguments ?? {});
+  const passed = given !== undefined && isGiven ? given : ofWorkflow();
   const { arguments: _arguments, ...rest } = hook;
-  return { ...rest, ...(passed === undefined ? {} : { arguments: passed }) };
+  return { ...rest, arguments: passed };
 }
 
 /** Names of the hooks, without the exit handler, sorted. */

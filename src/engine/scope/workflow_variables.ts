@@ -3,15 +3,17 @@
  * runs stay when a Steps or DAG template is filled in, and are replaced where they are used.
  */
 import type { Json } from "../../base/json.ts";
-import type { Parameter } from "../../spec/manifest.ts";
+import type { Arguments, Parameter } from "../../spec/manifest.ts";
 import { scheduledTimeAnnotation } from "../../spec/naming.ts";
-import { compactJson, replaceTagsIn, type Scope } from "./expressions.ts";
+import { isFailure } from "../failure.ts";
+import { compactJson, mayHoldTag, replaceTagsIn, type Scope } from "./expressions.ts";
 import { exactJson } from "./raw_json.ts";
 import { createdAt, type Turn } from "../turn.ts";
 import { executedSpec, rootOf, workflowName, workflowNamespace } from "../state.ts";
 import type { KnownEnd } from "../live.ts";
 import { isFailedOrError } from "../records.ts";
 import { podNameOf } from "./names.ts";
+import { inPlace } from "./place.ts";
 import { rfc3339, strftime, STRFTIME_LETTERS } from "./time_text.ts";
 
 /** Variables that change while the workflow runs. */
@@ -147,11 +149,32 @@ function globalParameter(turn: Turn, name: string): string | undefined {
 function valueOf(turn: Turn, parameter: Parameter): string | undefined {
   const { parameterValues } = turn.state.specs;
   const value = parameterValues?.[parameter.name] ?? parameter.value ?? parameter.default;
-  return value === undefined ? undefined : fillValue(turn, value);
+  return value === undefined ? undefined : fillArgument(turn, parameter.name, value);
 }
 
-/** Replaces the tags in an argument, which may use the other variables of the workflow. */
-function fillValue(turn: Turn, value: string): string {
+/**
+ * The arguments of the workflow with their tags replaced, for a template to which they are passed. One whose tags fail stays as it
+ * is written: the template, which replaces what is left, says what is wrong.
+ */
+export function fillArguments<T extends Pick<Arguments, "parameters">>(turn: Turn, given: T): T {
+  if (given.parameters === undefined || !mayHoldTag(given.parameters)) return given;
+  const parameters = given.parameters.map((one) => {
+    try {
+      const { name, value } = one;
+      return value === undefined ? one : { ...one, value: fillArgument(turn, name, value) };
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      return one;
+    }
+  });
+  return { ...given, parameters };
+}
+
+/**
+ * Replaces the tags in an argument, which may use the other variables of the workflow. It is the same wherever the argument is
+ * used: its time is that of the workflow's creation.
+ */
+function fillArgument(turn: Turn, parameter: string, value: string): string {
   if (!value.includes("{{")) return value;
   const scope: Scope = {
     find: (name) =>
@@ -160,7 +183,8 @@ function fillValue(turn: Turn, value: string): string {
         : undefined,
     names: () => [],
   };
-  return replaceTagsIn(value, scope, "keep", turn.env);
+  const fill = () => replaceTagsIn(value, scope, "keep", turn.env);
+  return inPlace(turn, `workflow.parameters.${parameter}`, createdAt(turn), fill);
 }
 
 /** The value of a variable `….parameters`: a JSON list of the parameters with all that they declare, in the order of Go's fields. */
@@ -197,7 +221,8 @@ function creationTime(at: number, key: string): string | undefined {
 
 function duration(turn: Turn): number {
   const { startedAt, finishedAt } = turn.state.header;
-  return startedAt === undefined ? 0 : ((finishedAt ?? turn.env.now) - startedAt) / 1000;
+  const now = finishedAt ?? turn.env.place?.at ?? turn.env.now;
+  return startedAt === undefined ? 0 : (now - startedAt) / 1000;
 }
 
 /** The phase that exit handlers and hooks see: that of the root node. Skipped counts as succeeded. */
