@@ -23,7 +23,8 @@ function about(
 ) {
   const faults: unknown[] = [];
   const set = new SubscriptionSet(subscriptions, admin, (_, cause) => faults.push(cause));
-  const found = set.about({ ...CHANGE, ...change }, (_, cause) => faults.push(cause));
+  const run = { now: () => Date.UTC(2026, 0, 1) };
+  const found = set.about({ ...CHANGE, ...change }, run, (_, cause) => faults.push(cause));
   return { names: found.map(({ metadata }) => metadata.name), faults };
 }
 
@@ -57,6 +58,14 @@ test("only the administrator's namespace has subscriptions about others", () => 
   expect(about(given, {}, "").names).toEqual([]);
 });
 
+test("an expression may ask for the time", () => {
+  const old = "now() - date(workflow.createdAt) > duration('1h')";
+  const facts = (createdAt: string) => ({ facts: { ...CHANGE.facts, workflow: { createdAt } } });
+  const asked = [subscription("s", { workflows: { expression: old } })];
+  expect(about(asked, facts("2025-12-31T22:59:00Z"))).toEqual({ names: ["s"], faults: [] });
+  expect(about(asked, facts("2025-12-31T23:59:00Z"))).toEqual({ names: [], faults: [] });
+});
+
 test("an expression that fails is told, and costs nobody else their change", () => {
   const { names, faults } = about([
     subscription("broken", { workflows: { expression: "workflow.labels.x + 1 > 2" } }),
@@ -77,7 +86,7 @@ test("a change of no workflow is for those who do not select workflows", () => {
     "",
     () => {},
   );
-  const found = set.about({ ...rest, change: "DeadLetter" }, () => {});
+  const found = set.about({ ...rest, change: "DeadLetter" }, {}, () => {});
   expect(found.map(({ metadata }) => metadata.name)).toEqual(["all", "dead"]);
 });
 

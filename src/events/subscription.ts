@@ -8,6 +8,7 @@ import {
   SubscribedExpressions,
   type SubscribedFacts,
 } from "../expr/templates/subscription_context.ts";
+import type { RunOptions } from "../expr/values/run_context.ts";
 import { SUBSCRIBED_CHANGES, type SubscribedChange, type Subscription } from "../spec/manifest.ts";
 import {
   checkSubscribedNamespaces,
@@ -86,11 +87,12 @@ export class SubscriptionSet {
    */
   about(
     change: SubscribableChange,
+    run: RunOptions,
     onFault: (subscription: Subscription, cause: unknown) => void,
   ): Subscription[] {
     // Those of the administrator come first, and what the others do costs them nothing.
     return [this.#everywhere, this.#byNamespace.get(change.namespace) ?? []]
-      .flatMap((entries) => chosen(entries, change, onFault));
+      .flatMap((entries) => chosen(entries, change, run, onFault));
   }
 
   #add(entry: Entry): void {
@@ -109,11 +111,12 @@ export class SubscriptionSet {
 function chosen(
   entries: readonly Entry[],
   change: SubscribableChange,
+  run: RunOptions,
   onFault: (subscription: Subscription, cause: unknown) => void,
 ): Subscription[] {
   const candidates = entries.filter((entry) => mayBeAbout(entry, change));
   const asked = candidates.filter(({ expression }) => expression !== "").length;
-  const expressions = new SubscribedExpressions(change.facts, asked);
+  const expressions = new SubscribedExpressions(change.facts, asked, run);
   return candidates.filter(({ subscription, expression }) => {
     try {
       return expression === "" || expressions.holds(expression);

@@ -199,8 +199,9 @@ export class Webhooks {
   }
 
   #subscribersOf(about: SubscribableChange): Subscription[] {
-    const { subscriptions: { current }, log } = this.#deps;
-    return current?.about(about, ({ metadata }, cause) => {
+    const { subscriptions: { current }, log, clock, ids } = this.#deps;
+    const run = { now: () => clock.now(), random: () => ids.fraction() };
+    return current?.about(about, run, ({ metadata }, cause) => {
       this.#faults.inc();
       const { namespace, name: subscription } = metadata;
       const passedOver = this.#failing.ask(`${namespace}/${subscription}`);

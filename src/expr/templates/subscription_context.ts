@@ -4,7 +4,7 @@ import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { compileExpr } from "../language/compile.ts";
 import { ProgramCache } from "../language/program_cache.ts";
 import { ExprCompileError } from "../values/error.ts";
-import { RunContext, STEP_BUDGET } from "../values/run_context.ts";
+import { RunContext, type RunOptions, STEP_BUDGET } from "../values/run_context.ts";
 import { fromJson, type ValueMap } from "../values/values.ts";
 import { evaluateBoolean } from "./contexts.ts";
 
@@ -50,15 +50,21 @@ export class SubscribedExpressions {
   #steps = CHANGE_BUDGET;
   #left: number;
 
-  /** @param count how many will be asked for */
-  constructor(facts: SubscribedFacts, count: number) {
+  readonly #options: RunOptions;
+
+  /**
+   * @param count how many will be asked for
+   * @param options the clock
+   */
+  constructor(facts: SubscribedFacts, count: number, options: RunOptions) {
     this.#facts = facts;
     this.#left = count;
+    this.#options = options;
   }
 
   /** @throws {ExpressionError} when the expression is wrong, fails, takes too long or gives neither true nor false */
   holds(source: string): boolean {
-    const run = new RunContext();
+    const run = new RunContext(this.#options);
     const share = Math.floor(this.#steps / Math.max(1, this.#left--));
     if (share < STEP_BUDGET) run.allow(share - STEP_BUDGET);
     const before = run.stepsTaken;
