@@ -1,12 +1,13 @@
 /** Reports what bindings did: to the log, to metrics, to watchers of events. */
 import { apiVersionOf, type Naming } from "../../spec/naming.ts";
-import type { BindingOutcome, EventDispatch } from "./binding_runs.ts";
+import type { Delivery, QueuedEvent } from "../../store/event_port.ts";
+import type { ServiceDeps } from "../deps.ts";
 import type { About } from "./stream/core_event.ts";
 
 /** Reports the outcomes of the bindings of an event. */
 export async function reportOutcomes(
-  { deps, event }: EventDispatch,
-  outcomes: readonly BindingOutcome[],
+  { deps, event }: { deps: ServiceDeps; event: Pick<QueuedEvent, "id" | "namespace"> },
+  outcomes: Delivery["bindings"],
 ): Promise<void> {
   const { log, events, clock, eventMetrics, settings } = deps;
   const { id, namespace } = event;

@@ -107,7 +107,9 @@ function verdictOf(
   }
   const state = outcomes.some(({ outcome }) => outcome === "error") ? "dead" : "done";
   const attempts = event.attempts + 1;
-  return { delivery: deliveryOf(event, outcomes, { state, attempts }, keeps(event)) };
+  // A callback that waits may fail in the end, and then the event is a dead letter.
+  const isKept = outcomes.some(({ outcome }) => outcome === "waiting") || keeps(event);
+  return { delivery: deliveryOf(event, outcomes, { state, attempts }, isKept) };
 }
 
 /** The event is tried again later, unless it has been tried often enough. */

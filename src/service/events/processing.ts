@@ -54,7 +54,7 @@ export function startEventProcessing(
   workers.start();
   const stopping = new AbortController();
   // Also without workers: each replica has its share of those that wait.
-  const waiting = runWaitingCallbacks(deps, options.replica, stopping.signal);
+  const waiting = runWaitingCallbacks(deps, options.replica, stopping.signal, keeps);
   return {
     async stop() {
       stopping.abort();

@@ -12,13 +12,18 @@ import { ManifestKind } from "../../spec/manifest.ts";
 import { VersionTooOld } from "../../store/port.ts";
 import type { Delivery } from "../../store/event_port.ts";
 import { manifestPages } from "../../store/manifest_pages.ts";
+import { reportOutcomes } from "./binding_reports.ts";
 import { eventCaller } from "./caller.ts";
+import { tellOfDeadEvent } from "./dead_events.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { isTransient } from "../problem_kinds.ts";
 import { CallbackLookout, type KnownCallback, type WaitingCallback } from "./callback_lookout.ts";
 import { callBack, newGroupSteps } from "./callbacks.ts";
 import type { GroupSteps } from "./group_steps.ts";
 import { eventKey } from "./identity.ts";
+import type { KeepEvent } from "./kept_events.ts";
+
+type BindingOutcome = Delivery["bindings"][number];
 
 const KIND = ManifestKind.WaitingCallback;
 /** Callbacks that may wait in one namespace. */
@@ -54,11 +59,15 @@ function nameOf({ event, binding, request }: WaitingCallback): string {
   return `${event}.${binding}.${request.action}`;
 }
 
-/** Tries the callbacks that wait until the signal aborts. */
+/**
+ * Tries the callbacks that wait until the signal aborts.
+ * @param keeps whether the record keeps an event whose callbacks have come to a good end
+ */
 export async function runWaitingCallbacks(
   deps: ServiceDeps,
   replica: string,
   signal: AbortSignal,
+  keeps: KeepEvent = () => false,
 ): Promise<void> {
   const { clock, host, log } = deps;
   const pause = new Pause(clock);
@@ -86,7 +95,7 @@ export async function runWaitingCallbacks(
           following = undefined;
         }
       }
-      await tryThoseDue(deps, lookout);
+      await tryThoseDue(deps, lookout, keeps);
     } catch (error) {
       log.warn({ err: error }, "waiting callbacks could not be tried");
       lookAt = -Infinity;
@@ -139,13 +148,17 @@ async function lookAtAll({ store, log }: ServiceDeps, lookout: CallbackLookout):
   return isAny;
 }
 
-async function tryThoseDue(deps: ServiceDeps, lookout: CallbackLookout): Promise<void> {
+async function tryThoseDue(
+  deps: ServiceDeps,
+  lookout: CallbackLookout,
+  keeps: KeepEvent,
+): Promise<void> {
   const { clock, log } = deps;
   const groups = newGroupSteps(deps);
   for (const known of lookout.takeDue(clock.monotonic(), clock.now())) {
     const { namespace, name } = known;
     try {
-      const state = await tryOne(deps, known, groups);
+      const state = await tryOne(deps, known, groups, keeps);
       if (state === "ended") lookout.forget(`${namespace}/${name}`);
       else if (state === "undecided") lookout.tryAgain(known);
     } catch (error) {
@@ -161,17 +174,22 @@ async function tryOne(
   deps: ServiceDeps,
   { namespace, name, waiting }: KnownCallback,
   groups: GroupSteps,
+  keeps: KeepEvent,
 ): Promise<"waits" | "undecided" | "ended"> {
-  const { store, log } = deps;
+  const { store } = deps;
   const outcome = await outcomeOf(deps, namespace, waiting, groups);
   if (typeof outcome === "string") return outcome;
   const { event, binding } = waiting;
   const delivery = await store.events.delivery(namespace, event);
   // While the event is in the queue, the record that is written at its end would replace this one.
   if (delivery?.state === "queued") return "undecided";
-  if (delivery !== undefined) await store.events.amend(withOutcome(delivery, binding, outcome));
+  const amended = delivery && withOutcome(delivery, { binding, ...outcome }, keeps);
+  const hasDied = amended?.state === "dead" && delivery?.state !== "dead";
+  if (hasDied) await tellOfDeadEvent(deps, amended);
+  if (amended !== undefined) await store.events.amend(amended);
   await store.manifests.remove(KIND, namespace, name);
-  log.info({ namespace, event, binding, ...outcome }, "waiting callback ended");
+  if (hasDied) deps.eventMetrics?.deadLetters.inc();
+  await reportOutcomes({ deps, event: { id: event, namespace } }, [{ binding, ...outcome }]);
   return "ended";
 }
 
@@ -181,7 +199,7 @@ async function outcomeOf(
   namespace: string,
   { event, binding, request, sender, expiresAt }: WaitingCallback,
   groups: GroupSteps,
-): Promise<Omit<Delivery["bindings"][number], "binding"> | "waits" | "undecided"> {
+): Promise<Omit<BindingOutcome, "binding"> | "waits" | "undecided"> {
   try {
     const caller = eventCaller(deps, sender);
     const key = eventKey(event, binding);
@@ -204,13 +222,19 @@ export function described({ workflow, labelSelector, nodeFieldSelector }: Callba
   return `${nodeFieldSelector} of ${place}`;
 }
 
+/** The record with the end of a callback. If that is an error, the event is a dead letter, as for any other error. */
 function withOutcome(
-  delivery: Delivery,
-  binding: string,
-  outcome: Omit<Delivery["bindings"][number], "binding">,
+  { event, ...delivery }: Delivery,
+  ended: BindingOutcome,
+  keeps: KeepEvent,
 ): Delivery {
   const bindings = delivery.bindings.map((one) =>
-    one.binding === binding && one.outcome === "waiting" ? { binding, ...outcome } : one
+    one.binding === ended.binding && one.outcome === "waiting" ? ended : one
   );
-  return { ...delivery, bindings };
+  const state = bindings.some(({ outcome }) => outcome === "error") ? "dead" : delivery.state;
+  const amended: Delivery = { ...delivery, state, bindings };
+  const isOpen = state === "dead" || bindings.some(({ outcome }) => outcome === "waiting");
+  const isKept = event !== undefined &&
+    (isOpen || keeps({ namespace: delivery.namespace, text: event }));
+  return isKept ? { ...amended, event } : amended;
 }

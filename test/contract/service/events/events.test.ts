@@ -568,6 +568,43 @@ describe("callbacks", () => {
     expect(outcome?.message).toContain("no step waited within its time");
   });
 
+  test("one whose time is over makes its event a dead letter, which a replay tries again", async () => {
+    await bind("back", waiting({ waitFor: "30s" }));
+    void runWaitingCallbacks(deps, "a", stop.signal);
+    const { id } = await ended(dispatchEvent(deps, bindings, await taken({ job: "7" })));
+    await deployment.clock.advance(60_000);
+    expect(await getDelivery(deps, everybody, NAMESPACE, id)).toMatchObject({
+      state: "dead",
+      hasEvent: true,
+    });
+    await submitJob();
+    await resume("displayName=first");
+    await replayDelivery(deps, everybody, NAMESPACE, id);
+    const [again] = await deps.store.events.take("w", 1, 60_000, 0, stop.signal);
+    if (again === undefined) throw new Error("nothing was queued");
+    const { state, bindings: made } = await ended(dispatchEvent(deps, bindings, again));
+    expect([state, made]).toEqual(["done", [{
+      binding: "back",
+      outcome: "resumed",
+      workflow: "wf",
+    }]]);
+  });
+
+  test("a record keeps the event of one that waits until it has come to a good end", async () => {
+    await bind("back", waiting());
+    void runWaitingCallbacks(deps, "a", stop.signal);
+    const { id } = await ended(dispatchEvent(deps, bindings, await taken({ job: "7" })));
+    const shown = () => getDelivery(deps, everybody, NAMESPACE, id);
+    expect((await shown()).hasEvent).toBe(true);
+    await submitJob();
+    await resume("displayName=first");
+    await until(async () => {
+      await deployment.clock.advance(1_000);
+      return (await shown()).bindings[0]?.outcome === "resumed";
+    });
+    expect(await shown()).not.toHaveProperty("hasEvent");
+  });
+
   test("stop ends the step as failed, with the message", async () => {
     await bind("end", {
       event: { selector: "true" },
