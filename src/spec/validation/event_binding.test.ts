@@ -29,6 +29,7 @@ describe("validateEventBinding() accepts", () => {
       "arguments: {parameters: [{name: p, value: x}, {name: q, valueFrom: {event: payload}}]}",
     )],
     [`{event: {selector: "true"}, resume: {workflow: payload.wf, nodeFieldSelector: '"a=" + payload.id'}}`],
+    [`{event: {selector: "true"}, resume: {workflow: payload.wf, nodeFieldSelector: '"a=b"', waitFor: 1h30m}}`],
   ])("%s", (spec) => expect(refusal(spec)).toBe(""));
 });
 
@@ -59,6 +60,10 @@ describe("validateEventBinding() refuses", () => {
     [
       `{event: {selector: "true"}, stop: {nodeFieldSelector: '"a=b"'}}`,
       "spec.stop.workflow or spec.stop.labelSelector is required",
+    ],
+    [
+      `{event: {selector: "true"}, stop: {workflow: '"w"', nodeFieldSelector: '"a=b"', waitFor: '10'}}`,
+      'spec.stop.waitFor is "10", expected a duration like 10m: ',
     ],
   ])("%s", (spec, message) => expect(refusal(spec)).toContain(message));
 });

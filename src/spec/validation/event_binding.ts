@@ -1,8 +1,10 @@
 /** Rules for event bindings. The reference has none and reports a bad expression only when an event arrives. */
+import { errorText } from "../../base/error_text.ts";
 import { ARGO_FUNCTIONS } from "../../expr/functions/argo_functions.ts";
 import { compileExpr } from "../../expr/language/compile.ts";
 import { eventEnvironment, SENT_NAMES } from "../../expr/templates/contexts.ts";
 import { ExprCompileError } from "../../expr/values/error.ts";
+import { parseDuration } from "../../expr/values/go_duration.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import type { BindingCallback, WorkflowEventBinding } from "../manifest.ts";
 import { SpecError } from "../spec_error.ts";
@@ -57,6 +59,18 @@ function checkCallback(place: string, callback: BindingCallback, context: RunCon
   checkGiven(`${place}.labelSelector`, callback.labelSelector, context);
   if ((callback.workflow ?? "") === "" && (callback.labelSelector ?? "") === "") {
     throw new SpecError(`${place}.workflow or ${place}.labelSelector is required`);
+  }
+  checkWait(`${place}.waitFor`, callback.waitFor ?? "");
+}
+
+/** The only member that is no expression. */
+function checkWait(place: string, waitFor: string): void {
+  if (waitFor === "") return;
+  try {
+    parseDuration(waitFor);
+  } catch (cause) {
+    const form = `${place} is "${waitFor}", expected a duration like 10m`;
+    throw new SpecError(`${form}: ${errorText(cause)}`);
   }
 }
 
