@@ -78,10 +78,14 @@ export async function explainDelivery(
     caller: eventCaller(deps, sender),
     isRepeat: true,
   };
-  const named = new Set(delivery.bindings.map(({ binding }) => binding));
+  const outcomes = new Map(delivery.bindings.map(({ binding, outcome }) => [binding, outcome]));
   const all = await new BindingSource(deps.store.manifests, deps.log).of({ namespace });
-  const isNamed = ({ metadata: { name = "" } }: EventBinding) => named.has(name) ? 0 : 1;
-  const explained = [...all].sort((a, b) => isNamed(a) - isNamed(b)).slice(0, MAX_EXPLAINED);
+  // A record names hundreds that did not match; whoever looks at it asks first about those that did something, or failed.
+  const rank = ({ metadata: { name = "" } }: EventBinding) => {
+    const outcome = outcomes.get(name);
+    return outcome === undefined ? 2 : outcome === "not-matched" ? 1 : 0;
+  };
+  const explained = [...all].sort((a, b) => rank(a) - rank(b)).slice(0, MAX_EXPLAINED);
   const bindings: BindingVerdict[] = [];
   const turns = new Turns();
   for (const binding of explained) {

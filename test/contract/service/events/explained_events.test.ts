@@ -311,3 +311,20 @@ test("the explanation of an event does not show credentials either", async () =>
   });
   expect(JSON.stringify(answer)).not.toContain("very secret");
 });
+
+test("among many bindings, those that did something or failed are explained first", async () => {
+  const metadata = (name: string) => ({ name, namespace: "many" });
+  const binding = (name: string, selector: string) => ({
+    kind: "WorkflowEventBinding",
+    metadata: metadata(name),
+    spec: submitting(selector, "payload"),
+  });
+  const others = Array.from({ length: 101 }, (_, at) => binding(`a${at}`, "false"));
+  await instance.seed([...others, binding("z", "payload.a.b == 1")]);
+  const { id, state } = await send("x", {}, "many");
+  expect(state).toBe("dead");
+  const explained = await call("GET", `event-deliveries/many/${id}/event`);
+  expect(explained).toMatchObject({
+    bindings: expect.arrayContaining([expect.objectContaining({ binding: "z", verdict: "error" })]),
+  });
+});
