@@ -79,7 +79,7 @@ function findBelow<T>(place: Place<T>, method: string, path: string, from: numbe
 /**
  * Reads the parameters of a route's paths.
  * @throws {Problem} for a segment that the reference's router does not match (an escaped slash, a colon at the end),
- * for one that can't be decoded, and for a namespace that can't be one
+ * for one that can't be decoded or holds a NUL, and for a namespace that can't be one
  */
 export function paramsReader(template: string): (path: string) => Record<string, string> {
   const names = template.split("/");
@@ -92,6 +92,10 @@ export function paramsReader(template: string): (path: string) => Record<string,
     const isWrong = value.includes("/") ||
       (isApi && index === names.length - 1 && value.includes(":"));
     if (isWrong) throw isApi ? noSuchRoute() : notFound("Not Found");
+    // SQLite as Deno has it gives a text back only up to there: an event would have another discriminator.
+    if (value.includes("\0")) {
+      throw invalid(`${JSON.stringify(value)} in the path holds a NUL, which no name has`);
+    }
     return value;
   };
   return (path) => {

@@ -180,6 +180,12 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     }
   });
 
+  test("a segment of a path with a NUL is refused: a store might keep only what precedes it", async () => {
+    const response = await send("/api/v1/events/default/a%00b", { method: "POST", body: "1" });
+    expect(response.status).toBe(400);
+    expect((await response.json()).message).toContain("in the path holds a NUL");
+  });
+
   test("an empty segment at the end is a value, in the middle it is cleaned away", async () => {
     expect((await send("/api/v1/workflows/?fields=metadata")).status).toBe(200);
     const response = await send("/api/v1/workflows//x?a=b");
