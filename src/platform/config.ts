@@ -339,7 +339,7 @@ export const CONFIG_TABLE = {
     default: 1_000,
     min: 1,
     max: 10_000_000,
-    doc: "Delivery records of events kept in each namespace",
+    doc: "Delivery records of events kept in each namespace, and as many dead letters",
   },
   deliveryAge: {
     type: "duration",

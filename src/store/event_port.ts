@@ -108,7 +108,8 @@ export interface EventStore {
   ): Promise<{ items: Delivery[]; continue?: string }>;
   delivery(namespace: string, id: string): Promise<Delivery | undefined>;
   /**
-   * Drops records beyond `maxCount` in a namespace or older than `maxAgeMs`, but never those of events in the queue.
+   * Drops records beyond `maxCount` in a namespace or older than `maxAgeMs`, but never those of events in the queue. Dead
+   * letters have the same bound for themselves: events that come later do not displace them.
    */
   trimDeliveries(maxCount: number, maxAgeMs: number): Promise<void>;
 }

@@ -161,9 +161,10 @@ export class MemoryEvents implements EventStore {
   readonly trimDeliveries: EventStore["trimDeliveries"] = (maxCount, maxAgeMs) => {
     const { events, deliveries, now } = this.#state;
     const counts = new Map<string, number>();
-    for (const { id, namespace, receivedAt } of this.#newestFirst()) {
-      const count = (counts.get(namespace) ?? 0) + 1;
-      counts.set(namespace, count);
+    for (const { id, namespace, receivedAt, state } of this.#newestFirst()) {
+      const bounded = state === "dead" ? `dead/${namespace}` : namespace;
+      const count = (counts.get(bounded) ?? 0) + 1;
+      counts.set(bounded, count);
       if (events.has(id)) continue;
       if (count > maxCount || receivedAt < now() - maxAgeMs) deliveries.delete(id);
     }

@@ -23,15 +23,18 @@ const FAR_MS = 1e15;
 /** Most delivery records that one write removes. */
 const SLICE = 500;
 /** Removes the oldest records of a namespace that are too old or too many, but none of an event that is in the queue. */
-const TRIM = `DELETE FROM delivery WHERE id IN (
-    SELECT id FROM delivery WHERE namespace = ?1 AND (
+const trim = (which: string) =>
+  `DELETE FROM delivery WHERE id IN (
+    SELECT id FROM delivery WHERE namespace = ?1 AND ${which} AND (
       received_at < ?2 OR (received_at, id) <= (
-        SELECT received_at, id FROM delivery WHERE namespace = ?1
+        SELECT received_at, id FROM delivery WHERE namespace = ?1 AND ${which}
         ORDER BY received_at DESC, id DESC LIMIT 1 OFFSET ?3
       )
     ) AND NOT EXISTS (SELECT 1 FROM event WHERE event.id = delivery.id)
     ORDER BY received_at, id LIMIT ?4
   )`;
+/** Dead letters have a bound of their own. */
+const TRIMS = ["state = 'dead'", "state <> 'dead'"].map(trim);
 
 /** Columns of safe integers; anything else in them is read as NULL. */
 const NUMBERS = ["received_at", "size", "attempts"].map((name) =>
@@ -313,10 +316,12 @@ export class SqliteEvents implements EventStore {
   readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {
     const namespaces = this.#database.all("SELECT DISTINCT namespace FROM delivery");
     for (const { namespace = null } of namespaces) {
-      for (let removed = SLICE; removed === SLICE;) {
-        removed = await this.#database.write(() =>
-          this.#database.run(TRIM, namespace, this.#now() - maxAgeMs, maxCount, SLICE)
-        );
+      for (const sql of TRIMS) {
+        for (let removed = SLICE; removed === SLICE;) {
+          removed = await this.#database.write(() =>
+            this.#database.run(sql, namespace, this.#now() - maxAgeMs, maxCount, SLICE)
+          );
+        }
       }
     }
   };

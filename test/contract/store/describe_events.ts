@@ -550,6 +550,18 @@ export function describeEvents(open: OpenStore): void {
       expect(await idsIn("other")).toEqual(["x"]);
       expect(await events().delivery("ns", "e1")).toBeUndefined();
     });
+
+    test("of dead letters have a bound of their own, which later events do not use up", async () => {
+      const now = setting.now();
+      const states = [...Array(4).fill("dead"), ...Array(4).fill("done")] as Delivery["state"][];
+      const all = states.map((state, i) => delivery(`e${i}`, { state, receivedAt: now - 10 + i }));
+      for (const { id, receivedAt } of all) await events().offer(event(id, { receivedAt }), BOUND);
+      await take("w1", 100);
+      await events().finish(all);
+      await events().trimDeliveries(3, 60_000);
+      const { items } = await events().deliveries({ namespace: "ns", limit: 0 });
+      expect(items.map(({ id }) => id)).toEqual(["e7", "e6", "e5", "e3", "e2", "e1"]);
+    });
   });
 
   describe("blobs", () => {

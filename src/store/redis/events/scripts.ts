@@ -574,32 +574,43 @@ local function drop(state, ids)
   dropped = dropped + #ids
 end
 
-local count = redis.call('ZCARD', by_time(ARGV[1], 'queued'))
 for _, state in ipairs({'done', 'dead'}) do
   drop(state, redis.call('ZRANGEBYSCORE', by_time(ARGV[1], state), '-inf', '(' .. (now() - ARGV[3]), 'LIMIT', 0, 1000))
-  count = count + redis.call('ZCARD', by_time(ARGV[1], state))
 end
 
--- The oldest are dropped, except those of queued events.
-local excess, oldest = math.min(1000, count - ARGV[2]), {}
-for _, state in ipairs(excess > 0 and {'queued', 'done', 'dead'} or {}) do
-  local found = redis.call('ZRANGE', by_time(ARGV[1], state), 0, excess - 1, 'WITHSCORES')
-  for i = 1, #found, 2 do
-    oldest[#oldest + 1] = {state = state, id = found[i], time = tonumber(found[i + 1])}
+local function count_of(states)
+  local count = 0
+  for _, state in ipairs(states) do count = count + redis.call('ZCARD', by_time(ARGV[1], state)) end
+  return count
+end
+
+-- The oldest of some states are dropped, except those of queued events.
+local function trim(states)
+  local excess, oldest = math.min(1000, count_of(states) - ARGV[2]), {}
+  for _, state in ipairs(excess > 0 and states or {}) do
+    local found = redis.call('ZRANGE', by_time(ARGV[1], state), 0, excess - 1, 'WITHSCORES')
+    for i = 1, #found, 2 do
+      oldest[#oldest + 1] = {state = state, id = found[i], time = tonumber(found[i + 1])}
+    end
   end
+  table.sort(oldest, function(a, b)
+    if a.time ~= b.time then return a.time < b.time end
+    return a.id < b.id
+  end)
+  local gone = {queued = {}, done = {}, dead = {}}
+  for i = 1, math.min(excess, #oldest) do
+    local list = gone[oldest[i].state]
+    list[#list + 1] = oldest[i].id
+  end
+  drop('done', gone.done)
+  drop('dead', gone.dead)
 end
-table.sort(oldest, function(a, b)
-  if a.time ~= b.time then return a.time < b.time end
-  return a.id < b.id
-end)
-local gone = {queued = {}, done = {}, dead = {}}
-for i = 1, math.min(excess, #oldest) do
-  local list = gone[oldest[i].state]
-  list[#list + 1] = oldest[i].id
+trim({'queued', 'done'})
+-- Dead letters have a bound of their own.
+trim({'dead'})
+if count_of({'queued', 'done', 'dead'}) == 0 then
+  redis.call('SREM', base .. '${EVENT_KEY.namespaces}', ARGV[1])
 end
-drop('done', gone.done)
-drop('dead', gone.dead)
-if count == #gone.done + #gone.dead then redis.call('SREM', base .. '${EVENT_KEY.namespaces}', ARGV[1]) end
 
 local found, consumers = pcall(redis.call, 'XINFO', 'CONSUMERS', queue, '${EVENT_GROUP}')
 for _, consumer in ipairs(found and consumers or {}) do
