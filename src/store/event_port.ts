@@ -110,6 +110,12 @@ export interface EventStore {
   /**
    * Drops records beyond `maxCount` in a namespace or older than `maxAgeMs`, but never those of events in the queue. Dead
    * letters have the same bound for themselves: events that come later do not displace them.
+   *
+   * @param kept ids of records that stay, by namespace
    */
-  trimDeliveries(maxCount: number, maxAgeMs: number): Promise<void>;
+  trimDeliveries(
+    maxCount: number,
+    maxAgeMs: number,
+    kept?: ReadonlyMap<string, readonly string[]>,
+  ): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { tellOfDeadEvent } from "./dead_events.ts";
 import { failedDelivery } from "./delivery_outcome.ts";
 import { dispatchEvent } from "./dispatch.ts";
 import { keptEvents } from "./kept_events.ts";
-import { runWaitingCallbacks } from "./waiting_callbacks.ts";
+import { runWaitingCallbacks, waitingEvents } from "./waiting_callbacks.ts";
 
 export interface EventProcessingOptions {
   replica: string;
@@ -41,6 +41,8 @@ export function startEventProcessing(
     dispatch: (event) => dispatchEvent(deps, bindings, event, keeps),
     failed: failedDelivery,
     onDead: (delivery) => tellOfDeadEvent(deps, delivery),
+    // Where the callbacks that wait will leave what they came to.
+    kept: () => waitingEvents(deps),
     onEnd: ({ id, namespace, state, receivedAt, bindings, unreadable }) => {
       if (unreadable !== undefined) {
         const { bytes } = unreadable;

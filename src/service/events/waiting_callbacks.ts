@@ -55,6 +55,22 @@ export async function keepWaiting(
   );
 }
 
+/** Ids of the events whose callbacks wait, by namespace. */
+export async function waitingEvents(
+  { store }: Pick<ServiceDeps, "store">,
+): Promise<Map<string, string[]>> {
+  const events = new Map<string, string[]>();
+  for await (const { items } of manifestPages(store.manifests, KIND)) {
+    for (const { namespace, name } of items) {
+      const known = events.get(namespace) ?? [];
+      events.set(namespace, known);
+      // The id of an event has no dot.
+      known.push(name.split(".", 1)[0] ?? "");
+    }
+  }
+  return events;
+}
+
 function nameOf({ event, binding, request }: WaitingCallback): string {
   return `${event}.${binding}.${request.action}`;
 }

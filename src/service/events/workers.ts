@@ -41,6 +41,8 @@ export interface EventWorkersDeps {
   failed(event: QueuedEvent): Delivery;
   /** Tells of dead letters before their records are written; may be called again. @throws {Problem} Unavailable */
   onDead?(delivery: Delivery): Promise<void>;
+  /** Ids of events that are over and whose records must stay, by namespace. */
+  kept?(): Promise<ReadonlyMap<string, readonly string[]>>;
   /** Called for every event that is over. */
   onEnd?(delivery: Delivery): void;
 }
@@ -224,9 +226,11 @@ export class EventWorkers {
     while (!signal.aborted) {
       await clock.sleep(TRIM_EVERY_MS * (0.5 + ids.fraction()), signal);
       if (signal.aborted) return;
-      await events.trimDeliveries(deliveryCount, deliveryAgeMs).catch((cause: unknown) => {
+      try {
+        await events.trimDeliveries(deliveryCount, deliveryAgeMs, await this.#deps.kept?.());
+      } catch (cause) {
         log.warn({ err: cause }, "delivery records could not be trimmed");
-      });
+      }
     }
   }
 }

@@ -158,14 +158,14 @@ export class MemoryEvents implements EventStore {
     );
   };
 
-  readonly trimDeliveries: EventStore["trimDeliveries"] = (maxCount, maxAgeMs) => {
+  readonly trimDeliveries: EventStore["trimDeliveries"] = (maxCount, maxAgeMs, kept) => {
     const { events, deliveries, now } = this.#state;
     const counts = new Map<string, number>();
     for (const { id, namespace, receivedAt, state } of this.#newestFirst()) {
       const bounded = state === "dead" ? `dead/${namespace}` : namespace;
       const count = (counts.get(bounded) ?? 0) + 1;
       counts.set(bounded, count);
-      if (events.has(id)) continue;
+      if (events.has(id) || kept?.get(namespace)?.includes(id) === true) continue;
       if (count > maxCount || receivedAt < now() - maxAgeMs) deliveries.delete(id);
     }
     return Promise.resolve();

@@ -31,6 +31,7 @@ const trim = (which: string) =>
         ORDER BY received_at DESC, id DESC LIMIT 1 OFFSET ?3
       )
     ) AND NOT EXISTS (SELECT 1 FROM event WHERE event.id = delivery.id)
+      AND id NOT IN (SELECT value FROM json_each(?5))
     ORDER BY received_at, id LIMIT ?4
   )`;
 /** Dead letters have a bound of their own. */
@@ -313,13 +314,18 @@ export class SqliteEvents implements EventStore {
     return record?.namespace === namespace ? record : undefined;
   };
 
-  readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {
+  readonly trimDeliveries: EventStore["trimDeliveries"] = async (
+    maxCount,
+    maxAgeMs,
+    kept,
+  ) => {
     const namespaces = this.#database.all("SELECT DISTINCT namespace FROM delivery");
     for (const { namespace = null } of namespaces) {
+      const ids = JSON.stringify(kept?.get(String(namespace)) ?? []);
       for (const sql of TRIMS) {
         for (let removed = SLICE; removed === SLICE;) {
           removed = await this.#database.write(() =>
-            this.#database.run(sql, namespace, this.#now() - maxAgeMs, maxCount, SLICE)
+            this.#database.run(sql, namespace, this.#now() - maxAgeMs, maxCount, SLICE, ids)
           );
         }
       }

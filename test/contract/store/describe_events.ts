@@ -551,6 +551,25 @@ export function describeEvents(open: OpenStore): void {
       expect(await events().delivery("ns", "e1")).toBeUndefined();
     });
 
+    test("that are named are not trimmed", async () => {
+      const now = setting.now();
+      const all = Array.from(
+        { length: 6 },
+        (_, i) =>
+          delivery(`e${i}`, {
+            state: "done",
+            receivedAt: i === 0 ? now - 3_600_000 : now - 10 + i,
+          }),
+      );
+      for (const { id, receivedAt } of all) await events().offer(event(id, { receivedAt }), BOUND);
+      await take("w1", 100);
+      await events().finish(all);
+      const kept = new Map([["ns", ["e0", "e2"]], ["other", ["e1"]]]);
+      await events().trimDeliveries(2, 60_000, kept);
+      const { items } = await events().deliveries({ namespace: "ns", limit: 0 });
+      expect(items.map(({ id }) => id)).toEqual(["e5", "e4", "e2", "e0"]);
+    });
+
     test("of dead letters have a bound of their own, which later events do not use up", async () => {
       const now = setting.now();
       const states = [...Array(4).fill("dead"), ...Array(4).fill("done")] as Delivery["state"][];

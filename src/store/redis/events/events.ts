@@ -146,10 +146,15 @@ export class RedisEvents implements EventStore {
     return delivery?.namespace === namespace ? delivery : undefined;
   };
 
-  readonly trimDeliveries: EventStore["trimDeliveries"] = async (maxCount, maxAgeMs) => {
+  readonly trimDeliveries: EventStore["trimDeliveries"] = async (
+    maxCount,
+    maxAgeMs,
+    kept,
+  ) => {
     const { link } = this.#context;
     for (const namespace of await this.#namespaces()) {
-      const args = [namespace, String(maxCount), String(maxAgeMs)];
+      const ids = kept?.get(namespace) ?? [];
+      const args = [namespace, String(maxCount), String(maxAgeMs), ...ids];
       while (Number(await link.run(TRIM_DELIVERIES, this.#base, args)) > 0);
     }
   };

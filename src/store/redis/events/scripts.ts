@@ -561,13 +561,18 @@ return reply
  * workers that have no events and were silent for an hour.
  *
  * KEYS  1 base
- * ARGV  1 namespace, 2 number of records to keep, 3 their age in milliseconds
+ * ARGV  1 namespace, 2 number of records to keep, 3 their age in milliseconds, 4… ids of records that stay
  * Returns  how many records were dropped, at most 1,000 of each state
  */
 export const TRIM_DELIVERIES = defineScript(`
 ${COMMON}
-local dropped = 0
-local function drop(state, ids)
+local dropped, kept, most = 0, {}, 1000 + #ARGV - 3
+for i = 4, #ARGV do kept[ARGV[i]] = true end
+local function drop(state, all)
+  local ids = {}
+  for _, id in ipairs(all) do
+    if not kept[id] and #ids < 1000 then ids[#ids + 1] = id end
+  end
   if #ids == 0 then return end
   redis.call('HDEL', deliveries, unpack(ids))
   redis.call('ZREM', by_time(ARGV[1], state), unpack(ids))
@@ -575,7 +580,7 @@ local function drop(state, ids)
 end
 
 for _, state in ipairs({'done', 'dead'}) do
-  drop(state, redis.call('ZRANGEBYSCORE', by_time(ARGV[1], state), '-inf', '(' .. (now() - ARGV[3]), 'LIMIT', 0, 1000))
+  drop(state, redis.call('ZRANGEBYSCORE', by_time(ARGV[1], state), '-inf', '(' .. (now() - ARGV[3]), 'LIMIT', 0, most))
 end
 
 local function count_of(states)
@@ -586,7 +591,7 @@ end
 
 -- The oldest of some states are dropped, except those of queued events.
 local function trim(states)
-  local excess, oldest = math.min(1000, count_of(states) - ARGV[2]), {}
+  local excess, oldest = math.min(most, count_of(states) - ARGV[2]), {}
   for _, state in ipairs(excess > 0 and states or {}) do
     local found = redis.call('ZRANGE', by_time(ARGV[1], state), 0, excess - 1, 'WITHSCORES')
     for i = 1, #found, 2 do

@@ -590,6 +590,37 @@ describe("callbacks", () => {
     }]]);
   });
 
+  test("the record of one that waits stays, however many events come meanwhile", async () => {
+    await bind("back", waiting({ waitFor: "10m" }));
+    const options = {
+      claimAfterMs: 60_000,
+      deliveryCount: 2,
+      deliveryAgeMs: 1e9,
+      keptEventRate: 0,
+    };
+    const processing = startEventProcessing(deps, { ...options, replica: "a", workers: 1 });
+    const send = (payload: Json, at: number) =>
+      receiveEvent(deps, everybody, {
+        namespace: NAMESPACE,
+        discriminator: `${at}`,
+        payload,
+        metadata: {},
+      });
+    await send({ job: "9" }, 0);
+    await deployment.clock.advance(1_000);
+    for (let at = 1; at < 10; at++) await send({ job: "" }, at);
+    await deployment.clock.advance(200_000);
+    const { items } = await deps.store.events.deliveries({ namespace: NAMESPACE, limit: 0 });
+    expect(items.map(({ discriminator }) => discriminator)).toContain("0");
+    expect(items).toHaveLength(3);
+    await deployment.clock.advance(500_000);
+    const dead = await deps.store.events.deliveries({ state: "dead", limit: 0 });
+    expect(dead.items.map(({ discriminator }) => discriminator)).toEqual(["0"]);
+    const stopping = processing.stop();
+    await deployment.clock.advance(1);
+    await stopping;
+  });
+
   test("a record keeps the event of one that waits until it has come to a good end", async () => {
     await bind("back", waiting());
     void runWaitingCallbacks(deps, "a", stop.signal);
