@@ -5,8 +5,10 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Json, JsonObject } from "../base/json.ts";
 import {
   finiteOnly,
+  jsonText,
   locatedObjectsIn,
   objectsIn,
+  readExactValues,
   readSource,
   readValues,
   withPlace,
@@ -69,9 +71,40 @@ test("readValues() tells on one line why a file can't be read, and does not quot
   const folder = mkdtempSync(join(tmpdir(), "sluice-values-"));
   const path = join(folder, "v.yaml");
   writeFileSync(path, "who: [1\n");
-  await expect(readValues(path)).rejects.toThrow(/^\S+v\.yaml: .* at line 2, column 1$/);
+  await expect(readValues(path)).rejects.toThrow(
+    /^\S+v\.yaml: line 2, column 1: the \[ on line 1, column 6 is not closed: .*$/,
+  );
   writeFileSync(path, `a: *${"x".repeat(5000)}`);
   await expect(readValues(path)).rejects.toThrow(/^.{100,500}…$/);
+  rmSync(folder, { recursive: true });
+});
+
+test("names and values are read as the reference reads values, with all digits", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-values-"));
+  const path = join(folder, "v.yaml");
+  const read = async (text: string) => {
+    writeFileSync(path, text);
+    const values = await readExactValues(path);
+    return Object.entries(values).map(([name, value]) => [name, jsonText(value)]);
+  };
+  const id = "12345678901234567890";
+  expect(await read(`id: ${id}\nin: {id: [-${id}]}\nmode: 0755\nflag: yes\nf: 1.10\nn: 7\n`))
+    .toEqual([
+      ["id", id],
+      ["in", `{"id":[-${id}]}`],
+      ["mode", "493"],
+      ["flag", "true"],
+      ["f", "1.1"],
+      ["n", "7"],
+    ]);
+  expect(await read("x: &x {a: 1}\ny: {<<: *x, b: 2}\n"))
+    .toEqual([["x", '{"a":1}'], ["y", '{"a":1,"b":2}']]);
+  expect(await read(`{"id": ${id}}`)).toEqual([["id", id]]);
+  writeFileSync(path, "n: 7\nmany: [12345678901234567890, 1.5]\n");
+  expect(await readValues(path)).toEqual({ n: 7, many: [Number(id), 1.5] });
+  for (const text of ["- a", "", "a: 1\n---\nb: 2\n"]) {
+    await expect(read(text)).rejects.toThrow("does not hold names and values");
+  }
   rmSync(folder, { recursive: true });
 });
 

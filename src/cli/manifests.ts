@@ -60,19 +60,38 @@ export function cannotRead(name: string, error: unknown): Error {
   return new Error(`Cannot read ${name}: ${why}`, { cause: error });
 }
 
-/** The names and values in a file. @throws {Error} that names the file */
+/** The names and values in a file, read as manifests are. @throws {Error} that names the file */
 export async function readValues(name: string): Promise<JsonObject> {
-  // Loaded when it is needed: most commands need it not.
-  const { parse } = await import("yaml");
+  return JSON.parse(jsonText(await readExactValues(name))) as JsonObject;
+}
+
+/** The same with whole numbers as bigints: an id of many digits would become another one. */
+export async function readExactValues(name: string): Promise<Record<string, unknown>> {
   const text = await readSource(name);
-  let found: unknown;
+  let documents: ParsedDocument[];
   try {
-    found = parse(text);
+    documents = parseDocuments(text, { isExact: true });
   } catch (error) {
-    throw new Error(`${name}: ${firstLine(error)}`, { cause: error });
+    throw new Error(`${name}: ${errorText(error)}`, { cause: error });
   }
-  if (!isJsonObject(found)) throw new UsageError(`${name} does not hold names and values`);
-  return found;
+  const [found, ...more] = documents;
+  if (!isJsonObject(found?.value) || more.length > 0) {
+    throw new UsageError(`${name} does not hold names and values`);
+  }
+  return found.value;
+}
+
+/** The JSON text of a value, with all digits of its bigints. @throws {UsageError} when a number is too large */
+export function jsonText(value: unknown, name = ""): string {
+  return JSON.stringify(
+    value,
+    (key, one) => typeof one === "bigint" ? rawJson(one) : finiteOnly(key === "" ? name : key, one),
+  );
+}
+
+/** Known to all programs that run this, but not yet to the types. */
+function rawJson(value: bigint): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value));
 }
 
 /** Most characters of what is said about a text: it may quote all of the text. */

@@ -93,8 +93,8 @@ merged: {<<: *base, z: 2}
     ["a: !!int 1.0", "line 1: What stands after !!int has another type"],
     ["a: !!bool 1", "line 1: What stands after !!bool has another type"],
     ["a: !!null x", "line 1: What stands after !!null has another type"],
-    ["a: !!float", "line 1: What stands after !!float is no number"],
-    ["a: !!float x", "line 1: What stands after !!float is no number"],
+    ["a: !!float", "line 1, column 4: What stands after !!float is no number"],
+    ["a: !!float x", "line 1, column 4: What stands after !!float is no number"],
   ])("refuses %j, which would become something else", (text, message) => {
     expect(() => parseDocuments(text)).toThrow(message);
   });
@@ -111,14 +111,50 @@ merged: {<<: *base, z: 2}
   });
 
   it.each([
-    ["a mistake", "a: 1\nb: c: d\n", "line 2: "],
-    ["a key given twice", "a: 1\na: 2\n", "line 2: Map keys must be unique"],
+    ["a mistake", "a: 1\nb: c: d\n", "line 2, column 4: "],
+    ["a key given twice", "a: 1\na: 2\n", "(Map keys must be unique)"],
     ["an alias to nothing", "a: *b\n", "Unresolved alias"],
     ["a list that never ends", "[".repeat(50_000), "nested deeper than 200 levels"],
     ["deep JSON", `${'{"a":'.repeat(300)}1${"}".repeat(300)}`, "nested deeper than 200 levels"],
   ])("refuses %s", (_name, text, message) => {
     expect(() => parseDocuments(text)).toThrow(ParseError);
     expect(() => parseDocuments(text)).toThrow(message);
+  });
+
+  it.each([
+    ["a:\n\tb: 1", "line 2, column 1: a tab stands where spaces must"],
+    ["a:\n  - b: 1\n   c: 2", "line 3, column 1: this is neither a new item of the list above"],
+    ["a:\n- b\nc:\n  - d\n  e: 2", "line 5, column 1: this is indented otherwise"],
+    ["a:\n  b: 1\n   c: 2", "line 2, column 6: a second colon on this line, or a line below"],
+    ["kind:Workflow\na: 1", "line 1, column 1: expected a name, a colon and a space"],
+    ["a: 1\nb\nc: 2", "line 2, column 1: expected a name, a colon and a space"],
+    ['a: ["x" "y"]', "line 1, column 9: look for a missing comma"],
+    ["a: @b", "line 1, column 4: a text that begins with this character must be in quotes"],
+    ["a: {{b}} c", "line 1, column 10: something stands after the end of a value"],
+    ["a: [b]]", "line 1, column 7: there is a closing bracket more"],
+    ["a: 1\na: 2", "line 2, column 1: this name stands twice in one object"],
+    ['a: "\\d"', "line 1, column 5: between double quotes a backslash begins an escape"],
+    ["a: &x 1\nb: *x\nc: *y", "line 3, column 4: nothing before this has the anchor"],
+    ["a: 1\n---\nb:\n- *z", "line 4, column 3: nothing before this has the anchor"],
+  ])("says of %j where to look, and what for", (text, message) => {
+    expect(() => parseDocuments(text)).toThrow(message);
+  });
+
+  it.each([
+    ["b: 1\na: [x\nc: 2", "the [ on line 2, column 4 is not closed: look for a missing ]"],
+    ["a: [1, {b: 2\r\nc: [3]]", "the { on line 1, column 8 is not closed"],
+    ["a: it's [\nb: '[ {'\nc: |\n  [ \"\nd: [1\n", "the [ on line 5, column 4 is not closed"],
+    ['a: "b"\nc: "d\ne: 1\n', 'the " on line 2, column 4 is not closed: look for a missing "'],
+    ["a: 'b\nc: 1\n", "the ' on line 1, column 4 is not closed"],
+    ['{"a": 1,\n"b": [2\n', "the [ on line 2, column 6 is not closed"],
+  ])("names the bracket or the quote of %j that is not closed", (text, message) => {
+    expect(() => parseDocuments(text)).toThrow(message);
+  });
+
+  it("keeps the words of the parser", () => {
+    expect(() => parseDocuments("a: [x\nb: 1")).toThrow(
+      "look for a missing ] (Flow sequence in block collection must be sufficiently indented and end with a ])",
+    );
   });
 
   it("refuses aliases that multiply without bound", () => {

@@ -4,6 +4,7 @@
  */
 import {
   type Document,
+  isAlias,
   isCollection,
   isNode,
   isScalar,
@@ -19,10 +20,12 @@ import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny } from "./schema/decode_manifest.ts";
 import { YAML_OPTIONS } from "./yaml_options.ts";
 
-/** Bounds of an input; its nesting is bounded as well. */
+/** Bounds of an input, whose nesting is bounded as well, and how its numbers are read. */
 export interface ParseLimits {
   /** @default {10_485_760} UTF-16 units */
   maxLength?: number;
+  /** Whole numbers are bigints, which hold all their digits, and `n` is a name where one belongs. */
+  isExact?: boolean;
 }
 
 const MAX_LENGTH = 10 * 1024 * 1024;
@@ -43,9 +46,10 @@ export class ParseError extends Problem {
   /** From 1; undefined if the whole text is meant. */
   readonly line: number | undefined;
 
-  constructor(message: string, line?: number) {
+  constructor(message: string, line?: number, column?: number) {
     const said = message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message;
-    super(ProblemCode.InvalidArgument, line === undefined ? said : `line ${line}: ${said}`);
+    const place = `line ${line}${column === undefined ? "" : `, column ${column}`}`;
+    super(ProblemCode.InvalidArgument, line === undefined ? said : `${place}: ${said}`);
     this.name = "ParseError";
     this.line = line;
   }
@@ -69,13 +73,15 @@ export function parseDocuments(text: string, limits: ParseLimits = {}): ParsedDo
   if (text.length > maxLength) {
     throw new ParseError(`A manifest must not be longer than ${maxLength} characters`);
   }
-  const documents = (parseJson(text) ?? parseYaml(text)).filter(({ value }) => value !== null);
+  const { isExact = false } = limits;
+  const json = isExact ? undefined : parseJson(text);
+  const documents = (json ?? parseYaml(text, isExact)).filter(({ value }) => value !== null);
   for (const { value } of documents) {
     if (depthOf(value) > MAX_DEPTH) {
       throw new ParseError(TOO_DEEP);
     }
   }
-  if (mayLoseDigits(text)) {
+  if (!isExact && mayLoseDigits(text)) {
     for (const document of documents) document.value = settleIntegers(document.value);
   }
   return documents.flatMap(expandList);
@@ -132,14 +138,15 @@ function hasManyBrackets(text: string): boolean {
   return false;
 }
 
-function parseYaml(text: string): ParsedDocument[] {
+function parseYaml(text: string, isExact: boolean): ParsedDocument[] {
   if (hasManyBrackets(text)) checkBrackets(text);
   const lines = new LineCounter();
   let documents: Document.Parsed[];
   try {
     documents = [...parseAllDocuments(text, {
       ...YAML_OPTIONS,
-      intAsBigInt: mayLoseDigits(text),
+      stringKeys: isExact,
+      intAsBigInt: isExact || mayLoseDigits(text),
       lineCounter: lines,
       prettyErrors: false,
       logLevel: "silent",
@@ -155,11 +162,82 @@ function parseYaml(text: string): ParsedDocument[] {
       if (/call stack/.test(error.message)) {
         throw new ParseError(TOO_DEEP);
       }
-      throw new ParseError(error.message, lines.linePos(error.pos[0]).line);
+      throw faultOf(error.message, error.pos[0], text, lines);
     }
     checkNodes(document, lines);
-    return { value: toJson(document), lineOf: (path) => lineOf(document, lines, path) };
+    return { value: toJson(document, lines), lineOf: (path) => lineOf(document, lines, path) };
   });
+}
+
+/** What to look for, by what the parser says. It speaks of what it expected, and often sees a mistake only lines after it. */
+const ADVICE: readonly [says: RegExp, advice: string][] = [
+  [/^Tabs are not allowed/, "a tab stands where spaces must: indent with spaces only"],
+  [
+    /must start at the same column$/,
+    "this is indented otherwise than what it belongs to: look at the spaces before it",
+  ],
+  [
+    /^Sequence item without - indicator/,
+    "this is neither a new item of the list above, nor indented as a part of its last one: look at the spaces before it",
+  ],
+  [
+    /^Nested mappings are not allowed/,
+    "a second colon on this line, or a line below that is indented too far: put a text with a colon in quotes, or look at the spaces",
+  ],
+  [
+    /^Implicit (map )?keys? /,
+    "expected a name, a colon and a space (name: value): look for a missing colon, or a missing space after one",
+  ],
+  [/^Missing , /, "look for a missing comma or a missing quote before this place"],
+  [
+    /^Plain value cannot start with/,
+    "a text that begins with this character must be in quotes",
+  ],
+  [/ at node end$/, "something stands after the end of a value: put all of the value in quotes"],
+  [/^Unexpected flow-\w+-end token/, "there is a closing bracket more than there are opening ones"],
+  [/^Map keys must be unique/, "this name stands twice in one object: remove one of them"],
+  [
+    /^Invalid escape sequence/,
+    "between double quotes a backslash begins an escape: write two of them, or take single quotes",
+  ],
+];
+
+/** A mistake in a text: its place, what to look for, and what the parser says. */
+function faultOf(message: string, at: number, text: string, lines: LineCounter): ParseError {
+  const { line, col } = lines.linePos(at);
+  const isOpen = /must .*end with a [\]}]$|^Missing closing /.test(message);
+  const opened = isOpen ? lastOpened(text, at) : undefined;
+  const advice = opened === undefined
+    ? ADVICE.find(([says]) => says.test(message))?.[1]
+    : notClosed(text.charAt(opened), lines.linePos(opened));
+  return new ParseError(advice === undefined ? message : `${advice} (${message})`, line, col);
+}
+
+function notClosed(sign: string, { line, col }: { line: number; col: number }): string {
+  const closing = { "[": "]", "{": "}" }[sign] ?? sign;
+  return `the ${sign} on line ${line}, column ${col} is not closed: look for a missing ${closing}`;
+}
+
+/** What the lexer says that is no part of the text. One of it stands before each text without quotes. */
+const SCALAR_MARK = "\u001f";
+const MARKS = ["\u0002", "\u0018", SCALAR_MARK];
+
+/** Where the bracket or the quote stands that is open at a place of a text. */
+function lastOpened(text: string, at: number): number | undefined {
+  const opened: number[] = [];
+  let offset = 0;
+  let before = "";
+  for (const lexeme of new Lexer().lex(text)) {
+    if (offset >= at) break;
+    if (lexeme === "[" || lexeme === "{") opened.push(offset);
+    else if (lexeme === "]" || lexeme === "}") opened.pop();
+    else if (/^["']/.test(lexeme) && before !== SCALAR_MARK && offset + lexeme.length >= at) {
+      opened.push(offset);
+    }
+    if (!MARKS.includes(lexeme)) offset += lexeme.length;
+    before = lexeme;
+  }
+  return opened.at(-1);
 }
 
 /**
@@ -191,14 +269,41 @@ function checkNodes(document: Document.Parsed, lines: LineCounter): void {
   });
 }
 
-function toJson(document: Document.Parsed): unknown {
+function toJson(document: Document.Parsed, lines: LineCounter): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES }) ?? null;
   } catch (error) {
     // The aliases refer to nothing, or multiply without bound; or what a merge key names is no mapping.
-    if (error instanceof Error) throw new ParseError(error.message);
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    const at = strangeAlias(document);
+    if (at === undefined || !/^Unresolved alias/.test(error.message)) {
+      throw new ParseError(error.message);
+    }
+    const { line, col } = lines.linePos(at);
+    throw new ParseError(
+      `nothing before this has the anchor that the * names: a text that begins with * must be in quotes (${error.message})`,
+      line,
+      col,
+    );
   }
+}
+
+/** Where the first alias stands whose anchor is not before it. */
+function strangeAlias(document: Document.Parsed): number | undefined {
+  const anchors = new Set<string>();
+  let found: number | undefined;
+  visit(document, {
+    Node: (_place, node) => {
+      if (isAlias(node)) {
+        if (anchors.has(node.source)) return undefined;
+        found = node.range?.[0];
+        return visit.BREAK;
+      }
+      if (node.anchor !== undefined) anchors.add(node.anchor);
+      return undefined;
+    },
+  });
+  return found;
 }
 
 function lineOf(document: Document.Parsed, lines: LineCounter, path: Path): number | undefined {
