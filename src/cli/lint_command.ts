@@ -1,7 +1,6 @@
 /** `lint`: the server checks manifests, or with `--offline` this program does. */
 import { type Command, Option } from "commander";
 import type { JsonObject } from "../base/json.ts";
-import { nearestName } from "../base/nearest_name.ts";
 import { Problem } from "../base/problem.ts";
 import { ClientError } from "../client/transport.ts";
 import type { UnknownField } from "../spec/schema/decode.ts";
@@ -23,7 +22,7 @@ import {
   withPlace,
 } from "./manifests.ts";
 import { print, say } from "./output.ts";
-import { bodyOf, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
+import { bodyOf, leftOut, meantKind, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
 
 export interface LintOptions {
   output?: "pretty" | "simple";
@@ -39,9 +38,6 @@ const KINDS: Record<string, string> = {
   workfloweventbindings: RESOURCES.binding.kind,
   subscriptions: RESOURCES.subscription.kind,
 };
-
-/** Kinds of the reference that are like ours and stand beside them. */
-const OTHER_KINDS = ["WorkflowTaskSet", "WorkflowTaskResult", "WorkflowArtifactGCTask"];
 
 /** Adds the options that every `lint` has. */
 export function addLintOptions(command: Command): Command {
@@ -93,6 +89,10 @@ export async function lintFiles(
     }
     return 1;
   }
+  for (const { file, object } of pieces) {
+    const text = leftOut(object);
+    if (text !== undefined) say(`${file}: ${text}`);
+  }
   const verdicts = options.offline
     ? ownVerdicts(pieces, options.kinds)
     : await serverVerdicts(context, chosen);
@@ -128,14 +128,6 @@ function report(faults: ReadonlyMap<string, string[]>, format: "pretty" | "simpl
 function label(object: JsonObject): string {
   const { name, generateName } = metadataOf(object);
   return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
-}
-
-/** The kind that a misspelt one was meant to be. Objects of other API groups are none of ours. */
-function meantKind({ apiVersion = "argoproj.io/v1alpha1", kind }: JsonObject): string | undefined {
-  if (typeof kind !== "string" || !/^argoproj\.io\//.test(String(apiVersion))) return undefined;
-  const ours = Object.values(KINDS);
-  const meant = nearestName(kind, [...ours, ...OTHER_KINDS]);
-  return meant !== kind && ours.some((one) => one === meant) ? meant : undefined;
 }
 
 /** What is valid but has no effect. Unreadable manifests are left to the verdict. */

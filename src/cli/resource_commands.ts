@@ -14,12 +14,15 @@ import {
   readManifestFiles,
   withPlace,
 } from "./manifests.ts";
-import { asManifest, outputOption, type OutputOptions, print, printObject } from "./output.ts";
+import { asManifest, outputOption, type OutputOptions, print, printObject, say } from "./output.ts";
 import { printResource, printResources } from "./resource_text.ts";
 import {
+  ALL_KINDS,
   applyObject,
   asJson,
   createObject,
+  leftOut,
+  meantKind,
   namespaceOf,
   type Resource,
   RESOURCE_WORDS,
@@ -259,11 +262,12 @@ async function apply(
     );
     done = "created";
   } else {
-    const kinds = ["Workflow", ...Object.values(RESOURCES).map(({ kind }) => kind)].join(", ");
+    const kinds = ALL_KINDS.join(", ");
+    const meant = meantKind(object);
     throw new UsageError(
       object["kind"] === undefined
         ? `it has no kind; expected one of ${kinds}`
-        : `expected one of ${kinds}`,
+        : `expected one of ${kinds}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
     );
   }
   const name = String(metadataOf(made)["name"]);
@@ -278,10 +282,17 @@ async function applyAll(
   files: string[],
   options: OutputOptions & { strict: boolean },
 ): Promise<void> {
-  const found = (await readManifestFiles(await expandFolders(files), options.strict))
+  const all = (await readManifestFiles(await expandFolders(files), options.strict))
     .filter(({ object }) => !isWorkflowTest(object));
-  if (found.length === 0) {
+  if (all.length === 0) {
     throw new UsageError(`${files.join(", ")}: only workflow tests, which "sluice test" reads`);
+  }
+  const ours = all.filter(({ object }) => leftOut(object) === undefined);
+  // Of nothing else, a refusal says what is expected.
+  const found = ours.length === 0 ? all : ours;
+  for (const { file, object } of ours.length === 0 ? [] : all) {
+    const text = leftOut(object);
+    if (text !== undefined) say(`${file}: ${text}`);
   }
   for (const [at, { file, object, lineOf }] of found.entries()) {
     try {

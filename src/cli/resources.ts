@@ -1,6 +1,7 @@
 /** Stored kinds as the commands know them: their operations, and the words for each. */
 import { defined } from "../base/defined.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import { nearestName } from "../base/nearest_name.ts";
 import type { Input } from "../client/client.ts";
 import { type Context, isNotFound } from "./context.ts";
 import { metadataOf } from "./manifests.ts";
@@ -86,6 +87,36 @@ export const RESOURCE_WORDS = Object.keys(RESOURCES) as readonly ResourceWord[];
 /** The stored kind of a manifest; undefined for workflows and unknown kinds. */
 export function resourceOf(kind: Json | undefined): Resource | undefined {
   return Object.values(RESOURCES).find((resource) => resource.kind === kind);
+}
+
+/** Kinds of the reference that are like ours and stand beside them. */
+const OTHER_KINDS = ["WorkflowTaskSet", "WorkflowTaskResult", "WorkflowArtifactGCTask"];
+
+/** All kinds of manifests. */
+export const ALL_KINDS: readonly string[] = [
+  "Workflow",
+  ...Object.values(RESOURCES).map(({ kind }) => kind),
+];
+
+/** The kind that a misspelt one was meant to be. Objects of other API groups are none of ours. */
+export function meantKind(
+  { apiVersion = "argoproj.io/v1alpha1", kind }: JsonObject,
+): string | undefined {
+  if (typeof kind !== "string" || !/^argoproj\.io\//.test(String(apiVersion))) return undefined;
+  const meant = nearestName(kind, [...ALL_KINDS, ...OTHER_KINDS]);
+  return meant !== undefined && meant !== kind && ALL_KINDS.includes(meant) ? meant : undefined;
+}
+
+/**
+ * What is said of an object of another program, which often stands beside manifests: both `lint` and `apply` leave it out, so
+ * that one does not refuse what the other lets pass. Undefined for manifests, and for what was meant to be one.
+ */
+export function leftOut(object: JsonObject): string | undefined {
+  const { kind } = object;
+  if (typeof kind !== "string" || ALL_KINDS.includes(kind)) return undefined;
+  if (meantKind(object) !== undefined) return undefined;
+  return `${kind} ${JSON.stringify(metadataOf(object)["name"] ?? "")} is left out: ` +
+    "it is for another program";
 }
 
 /** The body of a create or update. The object is sent as it was written; the server checks it. */
