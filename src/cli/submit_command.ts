@@ -25,15 +25,15 @@ import {
 } from "./follow.ts";
 import {
   addStrict,
-  finiteOnly,
+  jsonText,
   metadataOf,
+  readExactValues,
   readManifestFiles,
-  readValues,
   withParameters,
   withPlace,
 } from "./manifests.ts";
 import { hasColour, outputOption, type OutputOptions, say } from "./output.ts";
-import { RESOURCES } from "./resources.ts";
+import { asJson, namespaceOf, type Resource, RESOURCES } from "./resources.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
 /** Options that change a manifest before it is sent. */
@@ -75,14 +75,10 @@ export function addOverrides(command: Command): Command {
 export async function parametersOf(options: Overrides): Promise<Map<string, string>> {
   const given = pairs(options.parameter, "a parameter");
   if (options.parameterFile === undefined) return given;
-  const texts = Object.entries(await readValues(options.parameterFile)).map((
+  const texts = Object.entries(await readExactValues(options.parameterFile)).map((
     [name, value],
-  ): [string, string] => [name, typeof value === "string" ? value : jsonText(name, value)]);
+  ): [string, string] => [name, typeof value === "string" ? value : jsonText(value, name)]);
   return new Map([...texts, ...given]);
-}
-
-function jsonText(name: string, value: unknown): string {
-  return JSON.stringify(value, (key, one) => finiteOnly(key === "" ? name : key, one));
 }
 
 /** The scheduled time as an annotation; none without one. @throws {UsageError} */
@@ -142,6 +138,8 @@ async function submitFrom(
       `--from takes KIND/NAME, for example workflowtemplate/build; received ${from}`,
     );
   }
+  const given = await parametersOf(options);
+  await warnOfStrange(context, [kind, name], context.namespace, given);
   const annotations = [
     ...(options.annotations === undefined ? [] : [options.annotations]),
     ...Object.entries(await scheduledTime(context, options)).map((pair) => pair.join("=")),
@@ -156,7 +154,7 @@ async function submitFrom(
         name: options.name,
         generateName: options.generateName,
         entryPoint: options.entrypoint,
-        parameters: [...await parametersOf(options)].map(([key, value]) => `${key}=${value}`),
+        parameters: [...given].map(([key, value]) => `${key}=${value}`),
         serviceAccount: options.serviceaccount,
         dryRun: options.dryRun,
         serverDryRun: options.serverDryRun,
@@ -191,7 +189,10 @@ async function* submitFiles(
     throw new UsageError("--name is for one workflow, but the files hold several");
   }
   for (const { file, object, lineOf } of manifests) {
-    for (const text of unreadParameters(object, given)) say(`${file}: warning: ${text}`);
+    for (const text of unreadParameters(object["spec"], given)) say(`${file}: warning: ${text}`);
+    const template = templateOf(object["spec"]);
+    const namespace = namespaceOf(object, context);
+    if (template !== undefined) await warnOfStrange(context, template, namespace, given, object);
     try {
       yield await submitManifest(context, object, options, given);
     } catch (error) {
@@ -208,19 +209,81 @@ async function* submitFiles(
 }
 
 /** Given parameters that the manifest names nowhere: probably misspelt. A template of the server may read any. */
-function unreadParameters({ spec }: JsonObject, given: ReadonlyMap<string, string>): string[] {
+function unreadParameters(spec: unknown, given: ReadonlyMap<string, string>): string[] {
   if (!isJsonObject(spec)) return [];
+  if (/emplateRef":/.test(JSON.stringify(spec))) return [];
+  return strangeParameters(spec, given).map(({ name, guess }) =>
+    `nothing reads the parameter ${JSON.stringify(name)}${guess}`
+  );
+}
+
+/** Given parameters that a spec neither declares nor names elsewhere, and a question which one was meant. */
+function strangeParameters(
+  spec: JsonObject,
+  given: ReadonlyMap<string, string>,
+): { name: string; guess: string }[] {
   const text = JSON.stringify(spec);
-  if (/emplateRef":/.test(text)) return [];
   const args = isJsonObject(spec["arguments"]) ? spec["arguments"] : {};
   const declared = Array.isArray(args["parameters"])
     ? args["parameters"].filter(isJsonObject).map(({ name }) => String(name))
     : [];
-  return [...given.keys()].filter((name) => !text.includes(name)).map((name) => {
+  return [...given.keys()].filter((name) => !hasWord(text, name)).map((name) => {
     const meant = nearestName(name, declared);
-    return `nothing reads the parameter ${JSON.stringify(name)}` +
-      (meant === undefined ? "" : `: did you mean ${JSON.stringify(meant)}?`);
+    return { name, guess: meant === undefined ? "" : `: did you mean ${JSON.stringify(meant)}?` };
   });
+}
+
+/** Tells whether a text has a name, not as a part of a longer one: `imag` is not in `image`. */
+function hasWord(text: string, name: string): boolean {
+  return new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, "\\$&")}(?![\\w-])`).test(text);
+}
+
+/** The stored kinds that a workflow comes from, by the beginning of the words that the server takes for them. */
+const SOURCES: readonly [word: RegExp, resource: Resource][] = [
+  [/^(workflowtemplate|wftmpl)/i, RESOURCES.template],
+  [/^(clusterworkflowtemplate|cwftmpl)/i, RESOURCES["cluster-template"]],
+  [/^cron/i, RESOURCES.cron],
+];
+
+/**
+ * Warns of given parameters that a stored template does not have. The server takes them, since what the template calls may read
+ * them. @param own the manifest that names the template
+ */
+async function warnOfStrange(
+  context: Context,
+  [kind, name]: [kind: string, name: string],
+  namespace: string,
+  given: ReadonlyMap<string, string>,
+  own: JsonObject = {},
+): Promise<void> {
+  const resource = SOURCES.find(([word]) => word.test(kind))?.[1];
+  if (resource === undefined || given.size === 0) return;
+  let stored: JsonObject;
+  try {
+    stored = asJson(await context.client.call(resource.get, { params: { namespace, name } }));
+  } catch (error) {
+    // Who may not read it may still submit it, and the submit says all else better.
+    if (error instanceof ClientError) return;
+    throw error;
+  }
+  const whole = isJsonObject(stored["spec"]) ? stored["spec"] : {};
+  const spec = resource === RESOURCES.cron ? whole["workflowSpec"] : whole;
+  if (!isJsonObject(spec) || spec["workflowTemplateRef"] !== undefined) return;
+  const ownText = JSON.stringify(own);
+  for (const { name: parameter, guess } of strangeParameters(spec, given)) {
+    if (hasWord(ownText, parameter)) continue;
+    say(`warning: ${kind}/${name} has no parameter ${JSON.stringify(parameter)}${guess}`);
+  }
+}
+
+/** The template that a manifest is made of, as `--from` names one. */
+function templateOf(spec: unknown): [kind: string, name: string] | undefined {
+  const ref = isJsonObject(spec) ? spec["workflowTemplateRef"] : undefined;
+  if (!isJsonObject(ref) || typeof ref["name"] !== "string") return undefined;
+  return [
+    ref["clusterScope"] === true ? "clusterworkflowtemplate" : "workflowtemplate",
+    ref["name"],
+  ];
 }
 
 async function submitManifest(

@@ -122,3 +122,66 @@ test("whoami says that a server without authentication asks nobody", async () =>
   expect([status, out]).toEqual([0, "serviceAccountNamespace: default\n"]);
   expect(err).toBe("This server asks nobody who they are: everybody may do everything.\n");
 });
+
+test("a parameter that a stored template lacks is warned of, with the one that was probably meant", async () => {
+  const args = "arguments: { parameters: [{ name: branch, value: main }] }";
+  await writeFile(
+    join(folder, "build.txt"),
+    TEMPLATE.replace("name: one", "name: build").replace(
+      "entrypoint: say",
+      `${args}\n  entrypoint: say`,
+    ),
+  );
+  await writeFile(
+    join(folder, "cluster.txt"),
+    TEMPLATE.replace("name: one", "name: build").replace("kind: Workflow", "kind: ClusterWorkflow")
+      .replace("entrypoint: say", `${args}\n  entrypoint: say`),
+  );
+  await writeFile(
+    join(folder, "ref.txt"),
+    "kind: Workflow\nmetadata: { generateName: ref- }\n" +
+      "spec: { workflowTemplateRef: { name: build } }\n",
+  );
+  await sluice("apply", "-f", "build.txt", "cluster.txt");
+  const submit = async (...words: string[]) => {
+    const { status, err } = await sluice("submit", ...words, "-o", "name");
+    return { status, err };
+  };
+  for (const kind of ["workflowtemplate", "wftmpl", "clusterworkflowtemplate", "cwftmpl"]) {
+    expect(await submit("--from", `${kind}/build`, "-p", "brnch=x", "-p", "other=1")).toEqual({
+      status: 0,
+      err: `warning: ${kind}/build has no parameter "brnch": did you mean "branch"?\n` +
+        `warning: ${kind}/build has no parameter "other"\n`,
+    });
+  }
+  expect(await submit("ref.txt", "-p", "branc=x")).toEqual({
+    status: 0,
+    err: 'warning: workflowtemplate/build has no parameter "branc": did you mean "branch"?\n',
+  });
+  expect((await submit("--from", "cronwf/nightly", "-p", "x1=1")).err)
+    .toBe('warning: cronwf/nightly has no parameter "x1"\n');
+  expect(await submit("--from", "wftmpl/build", "-p", "branch=x")).toEqual({ status: 0, err: "" });
+  expect(await submit("ref.txt", "-p", "branch=x")).toEqual({ status: 0, err: "" });
+});
+
+test("objects of other programs are left out by lint and apply alike", async () => {
+  const map = "apiVersion: v1\n  kind: ConfigMap\n  metadata: { name: sizes }\n";
+  const three = TEMPLATE.replace("name: one", "name: three").trim().replaceAll("\n", "\n  ");
+  await writeFile(join(folder, "list.txt"), `kind: List\nitems:\n- ${map}- ${three}\n`);
+  const err = 'list.txt: ConfigMap "sizes" is left out: it is for another program\n';
+  for (const words of [["lint"], ["lint", "--offline"], ["apply", "-f"]]) {
+    expect(await sluice(...words, "list.txt")).toMatchObject({ status: 0, err });
+  }
+  await writeFile(join(folder, "map.txt"), `- ${map}`);
+  expect((await sluice("lint", "map.txt")).status).toBe(1);
+  expect((await sluice("apply", "-f", "map.txt")).status).toBe(2);
+  await writeFile(
+    join(folder, "kind.txt"),
+    TEMPLATE.replace("WorkflowTemplate", "WorkflowTmplate"),
+  );
+  for (const words of [["lint"], ["apply", "-f"]]) {
+    const { status, out, err } = await sluice(...words, "kind.txt");
+    expect(status).toBeGreaterThan(0);
+    expect(out + err).toContain("did you mean WorkflowTemplate?");
+  }
+});
