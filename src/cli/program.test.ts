@@ -89,6 +89,9 @@ test.each<[given: string[], read: string[]]>([
   [["get", "x", "--no-color=true"], ["get", "x", "--no-color"]],
   [["get", "x", "--no-color=false"], ["get", "x"]],
   [["-e", "--secure=true", "list"], ["-e", "--secure", "list"]],
+  [["get", "x", "-o=json", "-n=a=b"], ["get", "x", "-o", "json", "-n", "a=b"]],
+  [["list", "-A=true", "-e=false"], ["list", "-A"]],
+  [["list", "-x=1", "-A=1"], ["list", "-x=1", "-A=1"]],
   // These take a value, or are none.
   [["list", "--server=true"], ["list", "--server=true"]],
   [["list", "--bogus=true"], ["list", "--bogus=true"]],

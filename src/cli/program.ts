@@ -119,7 +119,7 @@ export async function run(argv: string[]): Promise<number> {
   try {
     const { operands } = emptyProgram().parseOptions([...words]);
     const program = await buildProgram((value) => (status = value), operands[0]);
-    const isPlain = !words.some((word) => /=(true|false)$|^(-h|(--)?help)$/.test(word));
+    const isPlain = !words.some((word) => /=(true|false)$|^(-h|(--)?help)$|^-[a-z]=/i.test(word));
     const given = isPlain
       ? words
       : (await import("./seldom_needed.ts")).plainWords(program, words, operands);

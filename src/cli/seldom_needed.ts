@@ -60,11 +60,18 @@ function aboutTopic(
   return operands[0] === "help" && path.length > 1 ? [...path, "--help"] : words;
 }
 
-/** Writes `--x=true` and `--x=false` of options without a value as `--x` and `--no-x`. */
+/**
+ * Writes `--x=true` and `--x=false` of options without a value as `--x` and `--no-x`, and `-o=json` as `-o json`: to `argo` and kubectl
+ * both mean the same.
+ */
 export function plainFlags(program: Command, argv: readonly string[]): string[] {
   const all = [program, ...program.commands.flatMap((one) => [one, ...one.commands])]
     .flatMap(({ options }) => options);
   return argv.flatMap((word) => {
+    const [, short = "", given = ""] = /^(-[a-z])=(.*)$/is.exec(word) ?? [];
+    const meant = short === "" ? [] : all.filter((option) => option.short === short);
+    if (meant.some(({ required, optional }) => required || optional)) return [short, given];
+    if (meant.length > 0 && /^(true|false)$/.test(given)) return given === "true" ? [short] : [];
     const found = /^--([a-z0-9-]+)=(true|false)$/.exec(word);
     if (found === null) return [word];
     const [, name = "", value] = found;
