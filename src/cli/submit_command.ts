@@ -188,6 +188,10 @@ async function* submitFiles(
   if (options.name !== undefined && manifests.length > 1) {
     throw new UsageError("--name is for one workflow, but the files hold several");
   }
+  // The second would be taken for a repeat of the first, or be refused when that is created.
+  if (options.idempotencyKey !== undefined && manifests.length > 1) {
+    throw new UsageError("--idempotency-key is for one workflow, but the files hold several");
+  }
   for (const { file, object, lineOf } of manifests) {
     for (const text of unreadParameters(object["spec"], given)) say(`${file}: warning: ${text}`);
     const template = templateOf(object["spec"]);
