@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { errorText } from "../base/error_text.ts";
 import { defined } from "../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../base/json.ts";
+import { reason } from "../client/transport.ts";
 import { DecodeError, pathText, type UnknownField } from "../spec/schema/decode.ts";
 import { decodeAny, type Kind } from "../spec/schema/decode_manifest.ts";
 import { type ParsedDocument, parseDocuments, type ParseLimits } from "../spec/parse.ts";
@@ -20,7 +21,7 @@ export async function readSource(name: string): Promise<string> {
   }
   if (/^https?:\/\//.test(name)) {
     const response = await fetch(name).catch((error: unknown) => {
-      throw new Error(`Cannot read ${name}: ${errorText(error)}`, { cause: error });
+      throw new Error(`Cannot read ${name}: ${reason(error)}`, { cause: error });
     });
     if (!response.ok) {
       throw new Error(`Cannot read ${name}: ${response.status} ${response.statusText}`);

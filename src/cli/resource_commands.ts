@@ -282,7 +282,11 @@ async function applyAll(
   files: string[],
   options: OutputOptions & { strict: boolean },
 ): Promise<void> {
-  const all = (await readManifestFiles(await expandFolders(files), options.strict))
+  const inside = await expandFolders(files);
+  if (inside.length === 0) {
+    throw new UsageError(`${files.join(", ")}: no file .yaml, .yml or .json`);
+  }
+  const all = (await readManifestFiles(inside, options.strict))
     .filter(({ object }) => !isWorkflowTest(object));
   if (all.length === 0) {
     throw new UsageError(`${files.join(", ")}: only workflow tests, which "sluice test" reads`);

@@ -116,7 +116,9 @@ export function leftOut(object: JsonObject): string | undefined {
   if (typeof kind !== "string" || ALL_KINDS.includes(kind)) return undefined;
   if (meantKind(object) !== undefined) return undefined;
   return `${kind} ${JSON.stringify(metadataOf(object)["name"] ?? "")} is left out: ` +
-    "it is for another program";
+    (kind === "ConfigMap"
+      ? '"sluice migrate argo -f FILE --apply" imports those'
+      : "it is for another program");
 }
 
 /** The body of a create or update. The object is sent as it was written; the server checks it. */

@@ -193,7 +193,10 @@ const ADVICE: readonly [says: RegExp, advice: string][] = [
     /^Plain value cannot start with/,
     "a text that begins with this character must be in quotes",
   ],
-  [/ at node end$/, "something stands after the end of a value: put all of the value in quotes"],
+  [
+    / at node end$/,
+    "something stands after the end of a value: put all of the value in quotes, or --- before a further document",
+  ],
   [/^Unexpected flow-\w+-end token/, "there is a closing bracket more than there are opening ones"],
   [/^Map keys must be unique/, "this name stands twice in one object: remove one of them"],
   [

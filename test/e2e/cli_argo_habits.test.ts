@@ -1,8 +1,9 @@
 /** What people who know `argo` and kubectl type, and what they do with what is printed. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../support/free_port.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { type Outcome, runSluice } from "../support/sluice_cli.ts";
 
@@ -168,7 +169,8 @@ test("objects of other programs are left out by lint and apply alike", async () 
   const map = "apiVersion: v1\n  kind: ConfigMap\n  metadata: { name: sizes }\n";
   const three = TEMPLATE.replace("name: one", "name: three").trim().replaceAll("\n", "\n  ");
   await writeFile(join(folder, "list.txt"), `kind: List\nitems:\n- ${map}- ${three}\n`);
-  const err = 'list.txt: ConfigMap "sizes" is left out: it is for another program\n';
+  const err = 'list.txt: ConfigMap "sizes" is left out: ' +
+    '"sluice migrate argo -f FILE --apply" imports those\n';
   for (const words of [["lint"], ["lint", "--offline"], ["apply", "-f"]]) {
     expect(await sluice(...words, "list.txt")).toMatchObject({ status: 0, err });
   }
@@ -184,4 +186,29 @@ test("objects of other programs are left out by lint and apply alike", async () 
     expect(status).toBeGreaterThan(0);
     expect(out + err).toContain("did you mean WorkflowTemplate?");
   }
+});
+
+test("one idempotency key is for one workflow, and a short option takes its value behind =", async () => {
+  const both = `${FAILS}---${FAILS.replace("name: fails", "name: fails-too")}`;
+  await writeFile(join(folder, "both.txt"), both);
+  expect(await sluice("submit", "both.txt", "--idempotency-key", "k")).toMatchObject({
+    status: 2,
+    err: expect.stringContaining("--idempotency-key is for one workflow"),
+  });
+  expect(await sluice("submit", "fails.txt", "--name=once", "-o=name", "-l=app=b")).toMatchObject({
+    status: 0,
+    out: "once\n",
+  });
+  expect((await sluice("list", "-A=true", "-o=name", "-l=app=b")).out).toBe("once\n");
+});
+
+test("an empty folder, and an address where nobody listens, are named as they are", async () => {
+  await mkdir(join(folder, "empty"));
+  expect(await sluice("apply", "-f", "empty")).toMatchObject({
+    status: 2,
+    err: "Error: empty: no file .yaml, .yml or .json\n",
+  });
+  const free = await freePort();
+  const { err } = await sluice("lint", `http://127.0.0.1:${free}/x`);
+  expect(err).toMatch(/^Error: Cannot read http:\S+: .*refused/i);
 });
