@@ -1,10 +1,11 @@
 /** Commands that only cron workflows have: suspend, resume, backfill. */
 import { type Command, Option } from "commander";
+import type { JsonObject } from "../base/json.ts";
 import { timeOf } from "../base/time_of.ts";
 import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
-import { scheduledTimeAnnotation } from "../spec/naming.ts";
+import { backfillLabel, scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
   type Context,
   contextOf,
@@ -13,7 +14,7 @@ import {
   UsageError,
   wholeNumber,
 } from "./context.ts";
-import { waitFor } from "./follow.ts";
+import { exists, waitFor } from "./follow.ts";
 import { print, say } from "./output.ts";
 
 const SWITCHES = {
@@ -86,7 +87,8 @@ async function backfill(context: Context, name: string, options: BackfillOptions
   );
   if (times.length === 0) say(`${name} has no scheduled time between --start and --end`);
   const prefix = options.name ?? `${name}-backfill`;
-  const annotation = scheduledTimeAnnotation({ labelPrefix: await labelPrefix(context) });
+  const naming = { labelPrefix: await labelPrefix(context) };
+  const annotation = scheduledTimeAnnotation(naming);
   for (const at of times) {
     const scheduled = new Date(at).toISOString().replace(".000Z", "Z");
     // The same time gives the same name: a backfill that is repeated after an interruption starts no workflow twice, and goes on.
@@ -94,19 +96,34 @@ async function backfill(context: Context, name: string, options: BackfillOptions
     const submitOptions = {
       name: made,
       annotations: `${annotation}=${scheduled}`,
+      labels: `${backfillLabel(naming)}=${name}`,
       ...(options.argname !== undefined && { parameters: [`${options.argname}=${scheduled}`] }),
     };
-    try {
-      await context.client.call("WorkflowService_SubmitWorkflow", {
-        params: { namespace },
-        body: { namespace, resourceKind: "CronWorkflow", resourceName: name, submitOptions },
-      });
-      print(`workflow ${made} created for ${scheduled}`);
-    } catch (error) {
-      if (!(error instanceof ClientError) || error.status !== EXISTS) throw error;
-      say(`workflow ${made} for ${scheduled} is there already`);
-    }
+    // One that has moved to the archive no longer holds its name.
+    const isThere = await exists(context.client, namespace, made) ||
+      !await submitted(context, name, submitOptions);
+    if (isThere) say(`workflow ${made} for ${scheduled} is there already`);
+    else print(`workflow ${made} created for ${scheduled}`);
     if (!options.parallel) await waitFor(context, namespace, made, false);
+  }
+}
+
+/** Submits one workflow of a cron workflow. @returns false when its name is taken */
+async function submitted(
+  { client, namespace }: Context,
+  cron: string,
+  submitOptions: JsonObject,
+): Promise<boolean> {
+  const resource = { resourceKind: "CronWorkflow", resourceName: cron };
+  try {
+    await client.call("WorkflowService_SubmitWorkflow", {
+      params: { namespace },
+      body: { namespace, ...resource, submitOptions },
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.status !== EXISTS) throw error;
+    return false;
   }
 }
 

@@ -2,7 +2,7 @@
 import process from "node:process";
 import { Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
-import type { Workflow, WorkflowPhase } from "../spec/manifest.ts";
+import type { NodePhase, Workflow, WorkflowPhase } from "../spec/manifest.ts";
 import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 import { hasColour, print, say } from "./output.ts";
 import { workflowText } from "./workflow_text.ts";
@@ -43,7 +43,8 @@ async function follow(
   return undefined;
 }
 
-async function exists(
+/** Tells whether a workflow is in the store or in the archive. */
+export async function exists(
   client: Context["client"],
   namespace: string,
   name: string,
@@ -101,6 +102,27 @@ export interface WatchLook {
   /** Only nodes of this phase. */
   status?: string;
   nodeFieldSelector?: string;
+}
+
+/** Phases of nodes. Written here, since a command loads no more than it needs. */
+const NODE_PHASES: Readonly<Record<NodePhase, true>> = {
+  Pending: true,
+  Running: true,
+  Succeeded: true,
+  Skipped: true,
+  Failed: true,
+  Error: true,
+  Omitted: true,
+};
+
+/** Reads the phase of nodes that are to be shown: another word would show none. @throws {UsageError} */
+export function nodePhase(text: string): string {
+  if (text === "" || Object.hasOwn(NODE_PHASES, text)) return text;
+  throw new UsageError(
+    `--status takes one of ${Object.keys(NODE_PHASES).join(", ")}, received ${
+      JSON.stringify(text)
+    }`,
+  );
 }
 
 /** On a terminal, redraws the tree. Otherwise prints a line for every change of a node, and the tree at the end. */

@@ -212,3 +212,29 @@ test("an empty folder, and an address where nobody listens, are named as they ar
   const { err } = await sluice("lint", `http://127.0.0.1:${free}/x`);
   expect(err).toMatch(/^Error: Cannot read http:\S+: .*refused/i);
 });
+
+test("a phase that no node has is refused, and what is no object reaches the server as it is", async () => {
+  expect(await sluice("get", "fails", "--status", "failed")).toMatchObject({
+    status: 2,
+    err: expect.stringContaining("--status takes one of Pending, Running, "),
+  });
+  for (const wrong of ["spec: 5", "spec: {}\nmetadata: x"]) {
+    await writeFile(join(folder, "wrong.txt"), `kind: Workflow\n${wrong}\n`);
+    expect((await sluice("submit", "wrong.txt")).err).toContain("json: cannot unmarshal ");
+  }
+});
+
+test("a backfill that is repeated starts nothing again, however few runs the cron workflow keeps", async () => {
+  const cron = CRON.replace("name: nightly", "name: kept").replace(
+    "suspend: true",
+    "suspend: true\n  successfulJobsHistoryLimit: 1",
+  );
+  await writeFile(join(folder, "kept.txt"), cron);
+  await sluice("cron", "create", "kept.txt");
+  const times = ["--start", "2026-01-01T00:00:00Z", "--end", "2026-01-03T12:00:00Z"];
+  const first = await sluice("cron", "backfill", "kept", ...times);
+  expect(first.out.match(/ created for /g)).toHaveLength(3);
+  const again = await sluice("cron", "backfill", "kept", ...times);
+  expect(again.out).not.toContain("created");
+  expect(again.err.match(/ is there already\n/g)).toHaveLength(3);
+});

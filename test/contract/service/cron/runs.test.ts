@@ -377,3 +377,21 @@ test("a run that is in the archive before anybody has looked is counted by its e
   await pass(2);
   expect(await status()).toMatchObject({ active: null, succeeded: 1, failed: 0 });
 });
+
+test("the limits of the history leave what a backfill has done", async () => {
+  await create({ successfulJobsHistoryLimit: 0, suspend: true });
+  for (
+    const options of [
+      { name: "past", labels: "workflows.argoproj.io/backfill=c" },
+      { name: "other", labels: "a=b" },
+    ]
+  ) {
+    const source = { resourceKind: "CronWorkflow", resourceName: "c" };
+    await submitWorkflow(deps, caller, { namespace: "default", ...source, options });
+  }
+  await pass(2);
+  for (const name of ["past", "other"]) await end(name);
+  await pass(2);
+  expect(await made()).toEqual(["past"]);
+  expect(await status()).toMatchObject({ active: null, succeeded: 2 });
+});
