@@ -21,6 +21,7 @@ import {
   checkWatched,
   followAll,
   type FollowOptions,
+  nodePhase,
   type WatchLook,
 } from "./follow.ts";
 import {
@@ -297,13 +298,18 @@ async function submitManifest(
   given: Map<string, string>,
 ): Promise<Workflow> {
   const metadata = withMetadata(metadataOf(manifest), options);
+  // What is no object is sent as it is: the server says so.
+  const written = { metadata: manifest["metadata"] ?? {}, spec: manifest["spec"] ?? {} };
   const scheduled = await scheduledTime(context, options);
   if (options.scheduledTime !== undefined) {
     const old = isJsonObject(metadata["annotations"]) ? metadata["annotations"] : {};
     metadata["annotations"] = { ...old, ...scheduled };
   }
-  const spec = isJsonObject(manifest["spec"]) ? manifest["spec"] : {};
-  const workflow = { ...manifest, metadata, spec: withSpec(spec, options, given) };
+  const workflow = {
+    ...manifest,
+    metadata: isJsonObject(written.metadata) ? metadata : written.metadata,
+    spec: isJsonObject(written.spec) ? withSpec(written.spec, options, given) : written.spec,
+  };
   const namespace = String(metadata["namespace"] ?? context.namespace);
   return await context.client.call("WorkflowService_CreateWorkflow", {
     params: { namespace },
@@ -366,7 +372,7 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
       "--idempotency-key <key>",
       "requests with the same key and manifest create one workflow",
     )
-    .option("--status <phase>", "with --watch: only nodes of this phase")
+    .option("--status <phase>", "with --watch: only nodes of this phase", nodePhase)
     .option("--node-field-selector <terms>", "with --watch: only nodes that match");
   addFollowing(command)
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
