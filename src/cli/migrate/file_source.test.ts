@@ -31,3 +31,28 @@ test("what kubectl prints of a large installation is read", async () => {
   rmSync(dirname(file), { recursive: true });
   expect({ count, troubles }).toEqual({ count: 12, troubles: [] });
 });
+
+test.each([
+  [undefined, ["default/plain", "a/placed"]],
+  ["a", ["a/plain", "a/placed"]],
+  ["b", ["b/plain"]],
+])("what names no namespace belongs to the one that is asked for: %j", async (namespace, found) => {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-file-source-")), "argo.json");
+  const items = [{ name: "plain" }, { name: "placed", namespace: "a" }]
+    .map((metadata) => ({ kind: "WorkflowTemplate", metadata }));
+  writeFileSync(file, JSON.stringify({ kind: "List", items }));
+  const selection = {
+    apiGroup: "argoproj.io",
+    controllerConfig: "none",
+    ...(namespace !== undefined && { namespace }),
+  };
+  const source = await openFiles([file], selection, { trouble() {}, unseen() {} });
+  const places: string[] = [];
+  for await (const page of source.manifests()) {
+    for (const { metadata } of page as { metadata: Record<string, string> }[]) {
+      places.push(`${metadata["namespace"]}/${metadata["name"]}`);
+    }
+  }
+  rmSync(dirname(file), { recursive: true });
+  expect(places).toEqual(found);
+});

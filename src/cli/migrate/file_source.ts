@@ -19,7 +19,7 @@ const MAX_BYTES = 64 * 2 ** 20;
 /** Most files. */
 const MAX_FILES = 10_000;
 
-/** Where objects without a namespace belong. */
+/** Where objects without a namespace belong, unless one is asked for. */
 const DEFAULT_NAMESPACE = "default";
 
 /** Opens files and folders. @throws {Error} when there are too many, or one is too large or can't be read */
@@ -108,7 +108,9 @@ class FileSource implements Source {
       }
       // Reading a large file takes seconds, in which the server closes its connection. The client notices in a turn of the event loop.
       await setImmediate();
-      yield objects.map(placed).filter((object) => isSelected(object, this.#selection));
+      const { namespace = DEFAULT_NAMESPACE } = this.#selection;
+      yield objects.map((object) => placed(object, namespace))
+        .filter((object) => isSelected(object, this.#selection));
     }
   }
 }
@@ -120,9 +122,9 @@ function inList(object: JsonObject): JsonObject[] {
   return items.filter(isJsonObject).map((item) => ({ kind: kind.slice(0, -4), ...item }));
 }
 
-function placed(object: JsonObject): JsonObject {
+function placed(object: JsonObject, namespace: string): JsonObject {
   if (object["kind"] === "ClusterWorkflowTemplate") return object;
-  return { ...object, metadata: { namespace: DEFAULT_NAMESPACE, ...metadataOf(object) } };
+  return { ...object, metadata: { namespace, ...metadataOf(object) } };
 }
 
 function isSelected(object: JsonObject, { namespace, instanceId }: Selection): boolean {
