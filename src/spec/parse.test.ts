@@ -43,6 +43,13 @@ merged: {<<: *base, z: 2}
     expect(values('{"a": "y"}')).toEqual([{ a: "y" }]);
   });
 
+  it("leaves byte order marks before documents out, and only those", () => {
+    expect(values("\ufeffa: 1\n---\n\ufeffb: 2\n\ufeff--- # c\r\n\ufeffd: '\ufeff'\n"))
+      .toEqual([{ a: 1 }, { b: 2 }, { d: "\ufeff" }]);
+    expect(values('\ufeff{"a": 1}')).toEqual([{ a: 1 }]);
+    expect(() => values("a: 1\n---\n\ufeffb: [\n")).toThrow("the [ on line 3, column 4 is");
+  });
+
   it("reads whole numbers to other bases, as the reference does", () => {
     expect(values("[0o755, 0O7, -0o1_0, 0X1F, 0B11, 0x1f, 0b11, 010]")).toEqual([
       [493, 7, -8, 31, 3, 31, 3, 8],

@@ -74,8 +74,9 @@ export function parseDocuments(text: string, limits: ParseLimits = {}): ParsedDo
     throw new ParseError(`A manifest must not be longer than ${maxLength} characters`);
   }
   const { isExact = false } = limits;
-  const json = isExact ? undefined : parseJson(text);
-  const documents = (json ?? parseYaml(text, isExact)).filter(({ value }) => value !== null);
+  const plain = withoutMarks(text);
+  const json = isExact ? undefined : parseJson(plain);
+  const documents = (json ?? parseYaml(plain, isExact)).filter(({ value }) => value !== null);
   for (const { value } of documents) {
     if (depthOf(value) > MAX_DEPTH) {
       throw new ParseError(TOO_DEEP);
@@ -107,6 +108,11 @@ export function parseManifests(
       throw new DecodeError(`line ${line}: ${error.message}`, error.path);
     }
   });
+}
+
+/** A text without byte order marks before its lines: files that were put behind each other have one each. */
+function withoutMarks(text: string): string {
+  return text.includes("\ufeff") ? text.replace(/^\ufeff/gm, "") : text;
 }
 
 /** @returns undefined if the text is not JSON */
