@@ -65,6 +65,9 @@ function addSend(event: Command, name: "send" | "test", description: string): vo
 }
 
 async function eventBody({ data, file }: SendOptions): Promise<JsonObject> {
+  if (data !== undefined && file !== undefined) {
+    throw new UsageError("Give --data or --file, not both");
+  }
   const text = data ?? (file === undefined ? undefined : await readSource(file));
   if (text === undefined) {
     throw new UsageError("Give the event's JSON with --data or --file (- is standard input)");
