@@ -2,7 +2,7 @@
 import process from "node:process";
 import { Command, Option } from "commander";
 import { ClientError } from "../client/transport.ts";
-import type { NodePhase, Workflow, WorkflowPhase } from "../spec/manifest.ts";
+import type { Workflow, WorkflowPhase } from "../spec/manifest.ts";
 import { type Context, lengthOfTime, UsageError, wholeNumber } from "./context.ts";
 import { hasColour, print, say } from "./output.ts";
 import { workflowText } from "./workflow_text.ts";
@@ -43,7 +43,6 @@ async function follow(
   return undefined;
 }
 
-/** Tells whether a workflow is in the store or in the archive. */
 export async function exists(
   client: Context["client"],
   namespace: string,
@@ -104,27 +103,6 @@ export interface WatchLook {
   nodeFieldSelector?: string;
 }
 
-/** Phases of nodes. Written here, since a command loads no more than it needs. */
-const NODE_PHASES: Readonly<Record<NodePhase, true>> = {
-  Pending: true,
-  Running: true,
-  Succeeded: true,
-  Skipped: true,
-  Failed: true,
-  Error: true,
-  Omitted: true,
-};
-
-/** Reads the phase of nodes that are to be shown: another word would show none. @throws {UsageError} */
-export function nodePhase(text: string): string {
-  if (text === "" || Object.hasOwn(NODE_PHASES, text)) return text;
-  throw new UsageError(
-    `--status takes one of ${Object.keys(NODE_PHASES).join(", ")}, received ${
-      JSON.stringify(text)
-    }`,
-  );
-}
-
 /** On a terminal, redraws the tree. Otherwise prints a line for every change of a node, and the tree at the end. */
 export async function watchLive(
   context: Context,
@@ -132,6 +110,7 @@ export async function watchLive(
   name: string,
   look: WatchLook,
 ): Promise<number> {
+  if (look.status) (await import("./seldom_needed.ts")).requireNodePhase(look.status);
   const live = process.stdout.isTTY === true;
   const seen = new Map<string, string>();
   const text = (workflow: Workflow) =>

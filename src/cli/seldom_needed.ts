@@ -4,6 +4,8 @@
  */
 import type { Command } from "commander";
 import type { ClientError } from "../client/transport.ts";
+import type { NodePhase } from "../spec/manifest.ts";
+import { UsageError } from "./context.ts";
 
 /** Under which heading the help lists a command. Those that are not here are about the command line itself. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -148,4 +150,24 @@ function isOtherPath({ status, message }: ClientError): boolean {
 /** Tells whether TLS was answered with something else, in the words of Deno and of Node. */
 function isPlainServer(message: string): boolean {
   return /https:.*(InvalidContentType|wrong version number|packet length too long)/s.test(message);
+}
+
+const NODE_PHASES: Readonly<Record<NodePhase, true>> = {
+  Pending: true,
+  Running: true,
+  Succeeded: true,
+  Skipped: true,
+  Failed: true,
+  Error: true,
+  Omitted: true,
+};
+
+/** Checks the phase of nodes that are to be shown: another word would show none. @throws {UsageError} */
+export function requireNodePhase(text: string): void {
+  if (Object.hasOwn(NODE_PHASES, text)) return;
+  throw new UsageError(
+    `--status takes one of ${Object.keys(NODE_PHASES).join(", ")}, received ${
+      JSON.stringify(text)
+    }`,
+  );
 }

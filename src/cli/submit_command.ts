@@ -21,7 +21,6 @@ import {
   checkWatched,
   followAll,
   type FollowOptions,
-  nodePhase,
   type WatchLook,
 } from "./follow.ts";
 import {
@@ -325,6 +324,8 @@ async function submitManifest(
 
 async function submit(context: Context, files: string[], options: SubmitOptions): Promise<number> {
   const { from, output } = options;
+  // Before anything is created.
+  if (options.status) (await import("./seldom_needed.ts")).requireNodePhase(options.status);
   if (from !== undefined && files.length > 0) {
     throw new UsageError("Give files or --from, not both");
   }
@@ -372,7 +373,7 @@ export function addSubmitCommand(program: Command, exit: (status: number) => voi
       "--idempotency-key <key>",
       "requests with the same key and manifest create one workflow",
     )
-    .option("--status <phase>", "with --watch: only nodes of this phase", nodePhase)
+    .option("--status <phase>", "with --watch: only nodes of this phase")
     .option("--node-field-selector <terms>", "with --watch: only nodes that match");
   addFollowing(command)
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))

@@ -5,14 +5,7 @@ import process from "node:process";
 import type { Command } from "commander";
 import { defined } from "../base/defined.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
-import {
-  addLogOptions,
-  type LogOptions,
-  nodePhase,
-  waitFor,
-  watchLive,
-  type WatchLook,
-} from "./follow.ts";
+import { addLogOptions, type LogOptions, waitFor, watchLive, type WatchLook } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
 import {
   addChunkSize,
@@ -64,6 +57,7 @@ interface GetOptions extends OutputOptions, WatchLook {
 }
 
 async function get(context: Context, names: string[], options: GetOptions): Promise<void> {
+  if (options.status) (await import("./seldom_needed.ts")).requireNodePhase(options.status);
   for (const name of names) {
     const workflow = await context.client.call("WorkflowService_GetWorkflow", {
       params: { namespace: context.namespace, name },
@@ -223,7 +217,7 @@ function addGet(program: Command): void {
   program.command("get <names...>")
     .description("show workflows: facts, parameters and the tree of nodes; @latest is the newest")
     .option("--node-field-selector <terms>", "only nodes that match, for example phase=Failed")
-    .option("--status <phase>", "only nodes of this phase", nodePhase)
+    .option("--status <phase>", "only nodes of this phase")
     .option("--no-color", "no colours")
     .option("--no-utf8", "words and ASCII instead of symbols")
     .addOption(outputOption("name", "json", "yaml", "wide", "short"))
@@ -248,7 +242,7 @@ function addWatch(program: Command, exit: (status: number) => void): void {
   program.command("watch <name>")
     .description("follow a workflow live; exit status 1 if it failed")
     .option("--node-field-selector <terms>", "only nodes that match")
-    .option("--status <phase>", "only nodes of this phase", nodePhase)
+    .option("--status <phase>", "only nodes of this phase")
     .addHelpText(...example("sluice watch @latest"))
     .action(async (name: string, options: WatchLook, command: Command) => {
       const context = contextOf(command);

@@ -202,7 +202,6 @@ function messageOf(text: string): string | undefined {
   return typeof body["message"] === "string" ? body["message"] : undefined;
 }
 
-/** Why a request could not be made, in the words of Deno or of Node. */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.cause instanceof Error && error.cause.message !== ""
