@@ -52,6 +52,8 @@ export interface EvaluationPlace {
   readonly at: number;
   /** The next random number in [0, 1). */
   random(): number;
+  /** Goes on to another node of the same time, such as the next element of a loop. */
+  moveTo(name: string): void;
 }
 
 /** What a call gets from its caller: time, names and stored manifests. */

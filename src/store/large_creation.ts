@@ -3,22 +3,19 @@
  * in the change feed: they would leave no room for other changes, and block who reads it.
  */
 import type { PartText } from "../base/part_text.ts";
-import { NODE_PART_PREFIX } from "./port.ts";
+import { type ActorChange, NODE_PART_PREFIX } from "./port.ts";
 
-/** Most nodes of a new actor that are written in one step. */
-const MAX_NODES = 10_000;
-/** Most characters of them. */
+/** Most parts of a new actor that are written in one step. */
+const MAX_PARTS = 10_000;
+/** Most characters of its nodes. */
 const MAX_SIZE = 4 << 20;
 
-/** Whether a new actor with these parts is that large. */
-export function isLargeCreation(put: readonly PartText[]): boolean {
-  let [nodes, size] = [0, 0];
-  for (const part of put) {
-    if (!isNode(part)) continue;
-    nodes++;
-    size += part.text.length;
-  }
-  return nodes > MAX_NODES || size > MAX_SIZE;
+/** Whether a change creates such an actor. */
+export function isLargeCreation({ create, put }: Pick<ActorChange, "create" | "put">): boolean {
+  if (create !== true) return false;
+  let size = 0;
+  for (const part of put) if (isNode(part)) size += part.text.length;
+  return size > MAX_SIZE || put.length > MAX_PARTS;
 }
 
 export function isNode({ key }: PartText): boolean {

@@ -345,7 +345,8 @@ export function fillWork(
   since = turn.env.now,
 ): Work {
   const fill = () => fillTemplate(turn, written, inputs ?? {}, variables);
-  const template = variables.isEarly ? inPlace(turn, call.name, since, fill) : fill();
+  const isPlaced = variables.isEarly && planOf(written).hasExpressions;
+  const template = isPlaced ? inPlace(turn, call.name, since, fill) : fill();
   return { call, written, context, template };
 }
 

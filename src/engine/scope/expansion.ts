@@ -163,9 +163,8 @@ function expandItems(
     const item = items[index] as Json;
     const before = turn.budget?.characters ?? 0;
     const name = loopName(loop.base, index, item);
-    const element: Element = { name, when, missing, item, index };
-    const call = () => expandItem(turn, loop.step, element, references);
-    calls.push(inPlace(turn, name, growing.at, call));
+    turn.env.place?.moveTo(name);
+    calls.push(expandItem(turn, loop.step, { name, when, missing, item, index }, references));
     const added = CALL_SIZE + loop.base.length + (turn.budget?.characters ?? 0) - before;
     growing.characters += added;
     turn.state.runtime.callCharacters += added;

@@ -8,16 +8,23 @@ import type { Turn } from "../turn.ts";
 /** Where an expression stands: its time is that at which it was evaluated first, and what is random follows from its name. */
 class Place implements EvaluationPlace {
   readonly at: number;
-  readonly #name: string;
+  readonly #uid: string;
+  #name: string;
   #next: (() => number) | undefined;
 
-  constructor(name: string, at: number) {
+  constructor(uid: string, name: string, at: number) {
+    this.#uid = uid;
     this.#name = name;
     this.at = at;
   }
 
+  moveTo(name: string): void {
+    this.#name = name;
+    this.#next = undefined;
+  }
+
   random(): number {
-    return (this.#next ??= randomsOf(this.#name))();
+    return (this.#next ??= randomsOf(`${this.#uid}/${this.#name}`))();
   }
 }
 
@@ -28,7 +35,7 @@ class Place implements EvaluationPlace {
  */
 export function inPlace<T>({ env, state }: Turn, name: string, at: number, evaluate: () => T): T {
   const outer = env.place;
-  env.place = new Place(`${state.header.metadata.uid ?? ""}/${name}`, at);
+  env.place = new Place(state.header.metadata.uid ?? "", name, at);
   try {
     return evaluate();
   } finally {

@@ -10,6 +10,8 @@ export interface TemplatePlan {
   body: Template;
   /** The body contains tags. */
   isTagged: boolean;
+  /** Some of them are expressions. */
+  hasExpressions: boolean;
   /** Steps or tasks of it have hooks. */
   hasHooks: boolean;
   /** Where its outputs are taken from: variables that it may use itself. */
@@ -47,9 +49,11 @@ function makePlan(template: Template): TemplatePlan {
   // Groups begin once in most workflows, and may be very large.
   const isGroup = template.steps !== undefined || template.dag !== undefined;
   if (isShared(template) || !isGroup) freezeAll(body);
+  const isTagged = mayHoldTag(body);
   return {
     body,
-    isTagged: mayHoldTag(body),
+    isTagged,
+    hasExpressions: isTagged && JSON.stringify(body).includes("{{="),
     hasHooks: (template.steps?.flat() ?? template.dag?.tasks ?? []).some(hasHooks),
     paths: pathScope(template),
     type: NODE_TYPES[templateType(template)],

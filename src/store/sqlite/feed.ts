@@ -46,7 +46,7 @@ export function publishChange(
   { type, id, version, put, drop, before, entry }: NewChange,
   bounds: FeedBounds,
 ): void {
-  const isLarge = type === "ADDED" && isLargeCreation(put);
+  const isLarge = isLargeCreation({ create: type === "ADDED", put });
   const shown = isLarge ? put.filter((part) => !isNode(part)) : put;
   const putTexts = shown.map(({ text }) => text);
   const beforeTexts = Object.values(before);

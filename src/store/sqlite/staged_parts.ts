@@ -22,12 +22,7 @@ let count = 0;
 
 /** Whether a commit has parts that have to be written ahead. */
 export function hasManyParts({ actors }: ShardCommit): boolean {
-  for (const change of actors) if (isLarge(change)) return true;
-  return false;
-}
-
-function isLarge({ create, put }: ActorChange): boolean {
-  return create === true && isLargeCreation(put);
+  return actors.some(isLargeCreation);
 }
 
 /**
@@ -42,7 +37,7 @@ export async function writeStaged<T>(
   const names: string[] = [];
   const staged = new Map<ActorId, ActorRow>();
   try {
-    for (const change of actors.filter(isLarge)) {
+    for (const change of actors.filter(isLargeCreation)) {
       const name = `${STAGED}${count++}/${change.id}`;
       names.push(name);
       staged.set(change.id, await stage(database, name, change));

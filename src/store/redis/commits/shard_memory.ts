@@ -95,11 +95,12 @@ export class ShardMemory {
   /** A commit was written. @param reply versions of its changes, after something else */
   noteCommit({ actors }: ShardCommit, reply: readonly (Version | undefined)[]): void {
     let at = 1;
-    for (const { id, create, remove, put } of actors) {
+    for (const change of actors) {
+      const { id, create, remove } = change;
       this.#changes++;
       if (create || remove) this.#created.delete(id);
       // Of one that is too large, the feed does not have what later changes replace.
-      if (create && !isLargeCreation(put)) this.#noteCreated(id);
+      if (create && !isLargeCreation(change)) this.#noteCreated(id);
       const known = this.#entries.get(id);
       if (remove) this.#entries.delete(id);
       else if (typeof known === "object") known.proof = reply[at] ?? "";

@@ -20,8 +20,7 @@ export type StagedNodes = ReadonlyMap<ActorId, string>;
 
 /** Whether a commit has nodes that have to be written ahead. */
 export function hasNodesToStage({ actors }: ShardCommit): boolean {
-  for (const { create, put } of actors) if (create === true && isLargeCreation(put)) return true;
-  return false;
+  return actors.some(isLargeCreation);
 }
 
 /** Writes such nodes of a commit. */
@@ -32,8 +31,7 @@ export async function stageNodes(
   const { layout } = await terms();
   const staged = new Map<ActorId, string>();
   const turns = new Turns();
-  for (const { id, create, put } of actors) {
-    if (create !== true || !isLargeCreation(put)) continue;
+  for (const { id, put } of actors.filter(isLargeCreation)) {
     const name = randomUUID();
     const key = keys.shard(shard) + SHARD_KEY.staged + name;
     const how = shorteningOf(layout, id);
