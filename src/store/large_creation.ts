@@ -13,9 +13,9 @@ const MAX_SIZE = 4 << 20;
 /** Whether a change creates such an actor. */
 export function isLargeCreation({ create, put }: Pick<ActorChange, "create" | "put">): boolean {
   if (create !== true) return false;
-  let size = 0;
-  for (const part of put) if (isNode(part)) size += part.text.length;
-  return size > MAX_SIZE || put.length > MAX_PARTS;
+  const sizeOfNodes = (size: number, part: PartText) =>
+    isNode(part) ? size + part.text.length : size;
+  return put.length > MAX_PARTS || put.reduce(sizeOfNodes, 0) > MAX_SIZE;
 }
 
 export function isNode({ key }: PartText): boolean {

@@ -9,7 +9,9 @@ import type { StepLike } from "../../spec/manifest.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import { checkBytes } from "../limits.ts";
 import type { ExpandedCall, Expansion, Frame, GroupMemory } from "../live.ts";
+import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
+import { nodeByName } from "../tree.ts";
 import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
 import {
   beginEvaluation,
@@ -49,7 +51,7 @@ export function isPlain(step: StepLike, { isTagged }: Frame): boolean {
 /**
  * The calls of a step or task, in order; at least one.
  * @param base full node name of the step without a loop's suffix
- * @param since when the node around them began, if it has
+ * @param group of the step; a task has none
  * @throws {TemplateError | NodeFailure | WhenError}
  */
 export function expandStep(
@@ -57,13 +59,16 @@ export function expandStep(
   step: StepLike,
   base: string,
   references: References,
-  since: number | undefined,
+  group?: NodeRecord,
 ): ExpandedCall[] {
   const expansion = turn.state.runtime.expansions?.get(base);
   if (expansion !== undefined && expansion.calls.length === expansion.items.length) {
     return expansion.calls;
   }
   if (!isLoop(step)) return expand(turn, step, base, references, undefined);
+  // In a copied tree the node of a task that was left out has its name, too.
+  const own = group ?? nodeByName(turn, base);
+  const since = own?.type === "Skipped" ? undefined : own?.startedAt;
   const at = expansion?.at ?? since ?? turn.env.now;
   return inPlace(turn, base, at, () => expand(turn, step, base, references, expansion));
 }

@@ -1,7 +1,6 @@
 /** The calls that the steps of a group, or a task of a DAG, stand for. */
 import type { StepLike } from "../../spec/manifest.ts";
 import type { NodeRecord } from "../records.ts";
-import { nodeByName } from "../tree.ts";
 import type { ExpandedCall, Frame } from "../live.ts";
 import type { Turn } from "../turn.ts";
 import { isBefore } from "./dag_plan.ts";
@@ -28,29 +27,23 @@ export function groupCalls(
     );
   const calls: ExpandedCall[] = [];
   for (const step of frame.template.steps?.[index] ?? []) {
-    const name = baseName(group, step.name);
-    addCalls(turn, frame, { step, name, since: group.startedAt }, referencesOf, calls);
+    addCalls(turn, frame, step, baseName(group, step.name), referencesOf, calls, group);
   }
   return calls;
-}
-
-/** A step or task, and when what holds its calls began. */
-interface Source {
-  step: StepLike;
-  name: string;
-  since: number | undefined;
 }
 
 /** @param referencesOf what the step may refer to; asked only if it refers to something */
 function addCalls(
   turn: Turn,
   frame: Frame,
-  { step, name, since }: Source,
+  step: StepLike,
+  name: string,
   referencesOf: () => References,
   calls: ExpandedCall[],
+  group?: NodeRecord,
 ): void {
   if (isPlain(step, frame)) calls.push({ step, name, arguments: step.arguments ?? {} });
-  else for (const call of expandStep(turn, step, name, referencesOf(), since)) calls.push(call);
+  else for (const call of expandStep(turn, step, name, referencesOf(), group)) calls.push(call);
 }
 
 /** Names of the nodes of a group's steps, without a loop's suffix. */
@@ -72,9 +65,6 @@ export function taskCalls(
 ): ExpandedCall[] {
   const referencesOf = () => stepReferences(turn, boundary, frame, isBefore(frame, task.name));
   const calls: ExpandedCall[] = [];
-  const name = memberName(boundary.name, task.name);
-  const loop = nodeByName(turn, name);
-  const since = loop?.type === "TaskGroup" ? loop.startedAt : undefined;
-  addCalls(turn, frame, { step: task, name, since }, referencesOf, calls);
+  addCalls(turn, frame, task, memberName(boundary.name, task.name), referencesOf, calls);
   return calls;
 }
