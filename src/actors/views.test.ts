@@ -27,12 +27,13 @@ function history(
     now.set(id, next);
     const text = parts?.[name];
     const lacksTexts = isLarge && parts === undefined;
+    const nodesSize = isDrop || name === "h" ? 0 : name.length + version.length;
     changes.push({
       type: parts ? "MODIFIED" : "ADDED",
       id,
       version,
-      put: isDrop || lacksTexts ? {} : { [name]: version },
-      ...(lacksTexts && { mustLoad: true }),
+      put: isDrop || (lacksTexts && name !== "h") ? {} : { [name]: version },
+      ...(lacksTexts && { mustLoad: true, nodesSize }),
       drop: isDrop ? [name] : [],
       ...(text !== undefined && { before: { [name]: text } }),
     });
@@ -171,4 +172,29 @@ test("what comes next is loaded at once, and only if it is not here", async () =
   expect(loaded).toEqual(["wf/ns/first", "wf/ns/second"]);
   for (const one of next) await views.after(one);
   expect(loaded).toEqual(["wf/ns/first", "wf/ns/second"]);
+});
+
+test("a new actor that is shown without its nodes is not loaded for them", async () => {
+  const loaded: string[] = [];
+  const views = new Views({
+    load: (id) => {
+      loaded.push(id);
+      return Promise.resolve({ id, version: "1", parts: { h: "a", "n:1": "x" } });
+    },
+    history: () => Promise.resolve([]),
+    maxWithNodes: 1_000,
+  });
+  const created = (name: string, nodesSize: number): Change => ({
+    ...{ type: "ADDED", id: `wf/ns/${name}`, version: "1", put: { h: "a" }, drop: [] },
+    ...{ mustLoad: true, nodesSize },
+  });
+  const large = created("large", 1_001);
+  views.expect([large]);
+  expect((await views.after(large)).parts).toEqual({ h: "a" });
+  const put = { h: "b", "n:2": "y" };
+  const next: Change = { type: "MODIFIED", id: large.id, version: "2", put, drop: ["n:1"] };
+  expect((await views.after(next)).parts).toEqual({ h: "b" });
+  expect(loaded).toEqual([]);
+  expect((await views.after(created("small", 1_000))).parts).toEqual({ h: "a", "n:1": "x" });
+  expect(loaded).toEqual(["wf/ns/small"]);
 });

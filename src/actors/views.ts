@@ -83,9 +83,11 @@ export class Views {
   expect(changes: readonly Change[], isWanted: (id: ActorId) => boolean = () => true): void {
     this.#expected.clear();
     const known = new Set<ActorId>();
-    for (const { id, type, mustLoad } of changes) {
+    for (const change of changes) {
+      const { id, type, mustLoad } = change;
       const isPart = type === "MODIFIED" && !this.#views.has(id);
-      if ((isPart || mustLoad === true) && !known.has(id) && isWanted(id)) {
+      const isLacking = mustLoad === true && !this.#needsNoNodes(change);
+      if ((isPart || isLacking) && !known.has(id) && isWanted(id)) {
         const loading = this.#options.load(id);
         // Whoever comes to the change sees the error.
         loading.catch(() => {});
@@ -117,7 +119,13 @@ export class Views {
       if (type === "ADDED") return keep(viewOf(put, maxWithNodes));
       if (view !== undefined) return keep(changed(view, change, maxWithNodes));
     }
+    if (this.#needsNoNodes(change)) return keep(bareView(put, now));
     return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts, maxWithNodes)));
+  }
+
+  /** The actor that it creates is shown without the nodes that it lacks. */
+  #needsNoNodes({ nodesSize = 0 }: Change): boolean {
+    return nodesSize > (this.#options.maxWithNodes ?? Infinity);
   }
 
   /** Loads the actor and goes back over what happened since. */

@@ -13,9 +13,12 @@ const MAX_SIZE = 4 << 20;
 /** Whether a change creates such an actor. */
 export function isLargeCreation({ create, put }: Pick<ActorChange, "create" | "put">): boolean {
   if (create !== true) return false;
-  const sizeOfNodes = (size: number, part: PartText) =>
-    isNode(part) ? size + part.text.length : size;
-  return put.length > MAX_PARTS || put.reduce(sizeOfNodes, 0) > MAX_SIZE;
+  return put.length > MAX_PARTS || sizeOfNodes(put) > MAX_SIZE;
+}
+
+/** Characters of the nodes among some parts. */
+export function sizeOfNodes(put: readonly PartText[]): number {
+  return put.reduce((size, part) => isNode(part) ? size + part.text.length : size, 0);
 }
 
 export function isNode({ key }: PartText): boolean {

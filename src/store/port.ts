@@ -330,8 +330,10 @@ export interface Change {
   indexBefore?: IndexEntry;
   /** The index entry after the change (for DELETED, the last one), even if the change did not touch it. */
   index?: IndexEntry;
-  /** It lacks texts, as it can't be read, or made an actor too large for the feed: whoever follows the actor must load it. */
+  /** It lacks texts: it can't be read, or made an actor whose nodes are too large for the feed. Who follows that must load it. */
   mustLoad?: true;
+  /** Characters of those nodes. */
+  nodesSize?: number;
 }
 
 /** Thrown by a watch whose start is no longer in the feed. The caller lists again. */
@@ -365,10 +367,7 @@ export interface QueryStore {
    * @throws {VersionTooOld} the feed was trimmed past it
    */
   changes(after: Version): Promise<Change[]>;
-  /**
-   * All changes of one actor after a version, in order.
-   * @throws {VersionTooOld} the feed was trimmed past it
-   */
+  /** All changes of one actor after a version, in order. @throws {VersionTooOld} the feed was trimmed past it */
   history(shard: number, id: ActorId, after: Version): Promise<Change[]>;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { PartText } from "../../base/part_text.ts";
 import type { Change } from "../port.ts";
-import { isLargeCreation, isNode } from "../large_creation.ts";
+import { isLargeCreation, isNode, sizeOfNodes } from "../large_creation.ts";
 import { VersionTooOld } from "../port.ts";
 import type { changeReader } from "../unreadable_change.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
@@ -32,10 +32,10 @@ export interface NewChange extends Pick<Change, "type" | "id" | "drop"> {
 }
 
 /**
- * Keys and lengths in UTF-16 units of what was put, keys that were dropped, keys and lengths of the earlier texts; and 1 if nodes
- * were put that are not in it.
+ * Keys and lengths in UTF-16 units of what was put, keys that were dropped, keys and lengths of the earlier texts; and the
+ * characters of nodes that were put and are not in it.
  */
-type Header = [string[], number[], string[], string[], number[], 1?];
+type Header = [string[], number[], string[], string[], number[], number?];
 
 /** The feed is trimmed each time this many changes were added. */
 const TRIM_EVERY = 64;
@@ -57,7 +57,7 @@ export function publishChange(
     Object.keys(before),
     beforeTexts.map(lengthOf),
   ];
-  if (isLarge) header.push(1);
+  if (isLarge) header.push(sizeOfNodes(put));
   const change = `${JSON.stringify(header)}\n${putTexts.join("")}${beforeTexts.join("")}`;
   const end = database.counter("feed") + change.length;
   database.setCounter("feed", end);
@@ -121,13 +121,15 @@ function changeOf({ version, type, id, change, index_entry }: Row, readChange: R
   });
 }
 
-function decodeChange(change: string): Pick<Change, "put" | "drop" | "before" | "mustLoad"> {
+function decodeChange(
+  change: string,
+): Pick<Change, "put" | "drop" | "before" | "mustLoad" | "nodesSize"> {
   const start = change.indexOf("\n") + 1;
   const header = JSON.parse(change.slice(0, start)) as Header;
   if (!Array.isArray(header) || header.length < 5 || !header.slice(0, 5).every(Array.isArray)) {
     throw new Error("A change does not begin as changes do");
   }
-  const [putKeys, putLengths, drop, beforeKeys, beforeLengths, lacksNodes] = header;
+  const [putKeys, putLengths, drop, beforeKeys, beforeLengths, nodesSize] = header;
   const middle = start + sum(putLengths);
   if (change.length !== middle + sum(beforeLengths)) {
     throw new Error("A change is longer or shorter than it says");
@@ -138,7 +140,7 @@ function decodeChange(change: string): Pick<Change, "put" | "drop" | "before" | 
     put,
     drop,
     ...(beforeKeys.length > 0 && { before }),
-    ...(lacksNodes === 1 && { mustLoad: true }),
+    ...(nodesSize !== undefined && { mustLoad: true, nodesSize }),
   };
 }
 

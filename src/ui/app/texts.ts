@@ -778,7 +778,8 @@ export const TEXTS = {
       all: "Replay all that match …",
       counting: "Counting …",
       title: (count: number) => `Replay ${many(count, "dead letter", "dead letters")}?`,
-      what: "Each goes back into the queue, for the bindings that failed or were added since, with " +
+      what:
+        "Each goes back into the queue, for the bindings that failed or were added since, with " +
         "the rights of its sender. Bindings that succeeded do nothing again.",
       nothing: "None of them can be replayed.",
       progress: (done: number, all: number) =>

@@ -3,7 +3,7 @@
  * argument for each member of the list would cost both ends more.
  */
 import type { ActorChange, IndexEntry, ShardCommit } from "../../port.ts";
-import { isNode } from "../../large_creation.ts";
+import { isNode, sizeOfNodes } from "../../large_creation.ts";
 import { NODE_PART_PREFIX } from "../../port.ts";
 import { encodeIndex } from "../index.ts";
 import { ACTOR_FIELD, COMMON_KEY, COMMON_PARTS, MANY_VALUES, MARK_ROW } from "../keys.ts";
@@ -154,17 +154,19 @@ function addActor(
     others++;
   }
   if (many !== undefined) args.push(...inOne(many, dropped));
-  if (staged !== undefined) args.push(withoutNodes(args.slice(args.length - 2 * put.length)));
+  if (staged !== undefined) {
+    args.push(withoutNodes(args.slice(args.length - 2 * put.length), sizeOfNodes(change.put)));
+  }
   head[counts] = put.length;
   head[counts + 2] = others;
 }
 
 /** A change as the feed holds it whose nodes were written before. @param parts the other ones: their keys and texts */
-function withoutNodes(parts: readonly (string | Buffer)[]): string {
+function withoutNodes(parts: readonly (string | Buffer)[], nodesSize: number): string {
   // Two halves of characters must not become one where two texts meet.
   const sound = parts.map((text) => String(text).toWellFormed());
   const texts = sound.filter((_, at) => at % 2 === 1);
-  return encodeChange(sound.filter((_, at) => at % 2 === 0), texts, [], true);
+  return encodeChange(sound.filter((_, at) => at % 2 === 0), texts, [], nodesSize);
 }
 
 /** A change as the feed holds it, and the lengths of its texts in bytes. @param parts their keys and texts */

@@ -4,29 +4,31 @@
  */
 import type { Change } from "../../port.ts";
 
-type Body = Pick<Change, "put" | "drop" | "mustLoad">;
+type Body = Pick<Change, "put" | "drop" | "mustLoad" | "nodesSize">;
 
-/** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped; 1 if nodes were put that are not in it. */
+/** Keys that were put, lengths of their texts in UTF-16 units, keys that were dropped; characters of nodes that are not in it. */
 type Header = readonly [
   keys: readonly string[],
   lengths: readonly number[],
   drop: readonly string[],
-  lacksNodes?: 1,
+  nodesSize?: number,
 ];
 
 /**
  * A change as a text of the feed; the commit script encodes changes of few parts in the same way.
  * @param texts in the order of the keys that were put
- * @param lacksNodes nodes were put that are not among them
+ * @param nodesSize characters of nodes that were put and are not among them
  */
 export function encodeChange(
   keys: readonly string[],
   texts: readonly string[],
   drop: readonly string[],
-  lacksNodes = false,
+  nodesSize?: number,
 ): string {
   const lengths = texts.map((text) => text.length);
-  const header: Header = lacksNodes ? [keys, lengths, drop, 1] : [keys, lengths, drop];
+  const header: Header = nodesSize === undefined
+    ? [keys, lengths, drop]
+    : [keys, lengths, drop, nodesSize];
   return `${JSON.stringify(header)}\n${texts.join("")}`;
 }
 
@@ -37,7 +39,7 @@ export function decodeChange(text: string): Body {
   if (!Array.isArray(header) || !header.slice(0, 3).every(Array.isArray)) {
     throw new Error("A change does not begin as changes do");
   }
-  const [keys, lengths, drop, lacksNodes] = header;
+  const [keys, lengths, drop, nodesSize] = header;
   const put: Record<string, string> = {};
   let at = end + 1;
   keys.forEach((key, index) => {
@@ -45,7 +47,8 @@ export function decodeChange(text: string): Body {
     put[key] = text.slice(at, at + length);
     at += length;
   });
-  return { put, drop: [...drop], ...(lacksNodes === 1 && { mustLoad: true }) };
+  const lacks = nodesSize === undefined ? undefined : { mustLoad: true, nodesSize } as const;
+  return { put, drop: [...drop], ...lacks };
 }
 
 /**
