@@ -111,10 +111,12 @@ type Query = Record<string, string | number | boolean | string[] | undefined>;
 
 /** The `@` of `@latest` is not escaped. */
 function filledPath(path: string, params: Record<string, string>): string {
-  return path.replace(
-    /\{(\w+)\}/g,
-    (_, name: string) => encodeURIComponent(params[name] ?? "").replaceAll("%40", "@"),
-  );
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name] ?? "";
+    // URLs drop such a segment, also an escaped one: the request would go to another path.
+    if (/^\.\.?$/.test(value)) throw new TypeError(`The ${name} ${value} is not possible`);
+    return encodeURIComponent(value).replaceAll("%40", "@");
+  });
 }
 
 function queryText(query: Query): string {

@@ -22,6 +22,22 @@ test.each<[string, BodyInit, string, string]>([
   });
 });
 
+test.each([
+  [{ namespace: "a", name: ".." }, "The name .. is not possible"],
+  [{ namespace: ".", name: "w" }, "The namespace . is not possible"],
+])(
+  "a segment that a URL drops is refused, since it leads to another path: %o",
+  async (params, message) => {
+    let sent = 0;
+    const fetch = () => Promise.resolve(Response.json({ sent: ++sent }));
+    const client = createClient({ server: "http://s.example", fetch });
+    const failure = await client.call("WorkflowService_DeleteWorkflow", { params })
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ name: "TypeError", message });
+    expect(sent).toBe(0);
+  },
+);
+
 test("a token that no header may have is refused and not shown", async () => {
   const client = createClient({ server: "http://s.example", token: "shh\nsecret" });
   const failure = await client.call("InfoService_GetInfo", {}).catch((error: unknown) => error);
