@@ -72,9 +72,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $hosts = append $hosts .Values.ingress.host -}}
 {{- end -}}
 {{- if .Values.httpRoute.enabled -}}
-{{- $hosts = concat $hosts .Values.httpRoute.hostnames -}}
+{{- $hosts = concat $hosts (.Values.httpRoute.hostnames | default list) -}}
 {{- end -}}
-{{- concat $hosts .Values.auth.allowedHosts | uniq | join "," -}}
+{{- concat $hosts (.Values.auth.allowedHosts | default list) | uniq | join "," -}}
 {{- end -}}
 
 {{/* The service's address inside the cluster. */}}
@@ -193,7 +193,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail "autoscaling.enabled=true needs resources.requests.cpu: the autoscaler compares the use of processors with it" -}}
 {{- end -}}
 {{- range $name := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
-{{- if hasKey $.Values.podLabels $name -}}
+{{- if hasKey ($.Values.podLabels | default dict) $name -}}
 {{- fail (printf "podLabels can't have %s: the chart finds its pods by it" $name) -}}
 {{- end -}}
 {{- end -}}
@@ -202,7 +202,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- fail (printf "env can't have %s: settings of the server have values of their own, or are members of server, such as server.shards" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- $artifact := get .Values.server "maxArtifactBytes" | int64 -}}
+{{- $artifact := get (.Values.server | default dict) "maxArtifactBytes" | int64 -}}
 {{- if gt $artifact (include "sluice.temporaryBytes" . | int64) -}}
 {{- fail (printf "server.maxArtifactBytes=%d is more than temporaryStorage=%s, where artifacts lie on their way: the pod would be evicted" $artifact .Values.temporaryStorage) -}}
 {{- end -}}
@@ -225,7 +225,7 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- if and (eq .Values.manifestSource "kubernetes") .Values.manifestsConfigMap -}}
 {{- fail "manifestsConfigMap is for manifestSource=store; with kubernetes: kubectl apply" -}}
 {{- end -}}
-{{- if and .Values.redis.enabled (not (regexMatch "^[A-Za-z0-9._~-]*$" .Values.redis.password)) -}}
+{{- if and .Values.redis.enabled (not (regexMatch "^[A-Za-z0-9._~-]*$" (.Values.redis.password | default ""))) -}}
 {{- fail "redis.password becomes part of an address: choose one of letters, digits and -._~" -}}
 {{- end -}}
 {{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}

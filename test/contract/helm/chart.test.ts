@@ -60,6 +60,17 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
     },
   },
   "no bounds of resources": { values: { resources: null, redis: { resources: null } } },
+  "members without a value": {
+    values: {
+      server: null,
+      workflowNamespaces: null,
+      podLabels: null,
+      redis: { password: null },
+      auth: { mode: "server", allowWithoutAuth: true, allowedHosts: null },
+      httpRoute: { enabled: true, parentRefs: [{ name: "gw" }], hostnames: null },
+    },
+    kinds: ["HTTPRoute"],
+  },
   "ingress with TLS": {
     values: { ingress: { enabled: true, className: "nginx", host: "x.example", tlsSecret: "tls" } },
     kinds: ["Ingress"],
