@@ -215,7 +215,9 @@ async function languageModelPage(): Promise<string[]> {
   for (const file of pages) {
     const text = await readFile(join(ROOT, file), "utf8");
     const [, title = file] = /^# (.+)$/m.exec(text) ?? [];
-    lines.push(`- [${title}](${file.replace("README.md", "index.md")})`);
+    // The site has pages, not their sources.
+    const address = file.replace("README.md", "index.md").replace(/\.md$/, ".html");
+    lines.push(`- [${title}](${address})`);
   }
   return [
     "# Sluice",

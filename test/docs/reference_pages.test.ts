@@ -23,3 +23,9 @@ test("the page of metrics has those that are declared with a name of their own",
   const names = (await declaredMetrics()).map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["sluice_commit_seconds", "sluice_timers"]));
 });
+
+test("the list for language models names pages of the site, which holds no Markdown", () => {
+  const links = pages["docs/public/llms.txt"]?.match(/(?<=\]\()[^)]+/g) ?? [];
+  expect(links).toContain("docs/api.html");
+  expect(links.filter((link) => !link.endsWith(".html"))).toEqual([]);
+});
