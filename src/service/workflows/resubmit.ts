@@ -10,9 +10,9 @@ import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { engineEnv } from "../engine_env.ts";
-import type { Idempotency } from "../idempotency.ts";
+import { fractionsOf, type Idempotency } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
-import { isNamespace } from "../object_names.ts";
+import { generateName, isNamespace } from "../object_names.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { storeWorkflow, withStoredTemplates } from "./create.ts";
@@ -52,7 +52,11 @@ export async function resubmitFrom(
   const namespace = request.namespace || (old.metadata.namespace ?? "");
   if (!isNamespace(namespace)) throw invalid(`${goQuote(namespace)} can't be a namespace`);
   const options = { memoized: request.memoized === true, parameters: request.parameters ?? [] };
-  const made = await new Turns().run(resubmitSteps(old, options, engineEnv(deps)));
+  const env = engineEnv(deps);
+  // A repeated request must find the workflow of the first one, also if its name is made here.
+  const fraction = fractionsOf(request.idempotency);
+  if (fraction !== undefined) env.randomSuffix = () => generateName("", fraction);
+  const made = await new Turns().run(resubmitSteps(old, options, env));
   // The copy of a suspended workflow is not suspended.
   const { suspend: _suspend, ...spec } = made.spec;
   const metadata = { ...made.metadata, namespace };

@@ -51,14 +51,16 @@ beforeEach(async () => {
 });
 afterEach(() => instance.stop());
 
-async function send(method: string, path: string, body?: unknown) {
-  const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+type Headers = Record<string, string>;
+
+async function send(method: string, path: string, body?: unknown, headers: Headers = {}) {
+  const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const response = await instance.fetch(new Request(`http://app/api/v1${path}`, init));
   return { status: response.status, text: await response.text() };
 }
 
-async function ask(method: string, path: string, body?: unknown) {
-  const { status, text } = await send(method, path, body);
+async function ask(method: string, path: string, body?: unknown, headers?: Headers) {
+  const { status, text } = await send(method, path, body, headers);
   expect({ status, text }).toMatchObject({ status: 200 });
   return JSON.parse(text);
 }
@@ -80,6 +82,17 @@ describe("resubmit", () => {
     const { metadata } = await ask("PUT", "/workflows/n/done/resubmit", { memoized: true });
     expect(metadata.generateName).toBe("job-");
     expect(metadata.name).toMatch(/^job-.{5}$/);
+  });
+
+  test.each([false, true])("with memoized %s happens once under one key", async (memoized) => {
+    await instance.seed([failed()]);
+    const again = () =>
+      ask("PUT", "/workflows/n/done/resubmit", { memoized }, { "idempotency-key": "k" });
+    const first = await again();
+    expect(first.metadata.name).toMatch(/^done-[a-z0-9]{5}$/);
+    expect(await again()).toEqual(first);
+    const { items } = await ask("GET", "/workflows/n");
+    expect(items).toHaveLength(2);
   });
 });
 
