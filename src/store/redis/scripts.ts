@@ -725,6 +725,19 @@ return 1
 `);
 
 /**
+ * Writes nodes ahead of their commit. They expire from the first moment: whoever wrote them, or Redis, may end at any time.
+ *
+ * KEYS  1 base of the shard
+ * ARGV  1 their name, 2 how long they stay in milliseconds, then keys and texts, at most MANY_VALUES of them
+ * Returns  1
+ */
+export const STAGE_NODES = defineScript(`
+local key = KEYS[1] .. '${SHARD_KEY.staged}' .. ARGV[1]
+redis.call('HSET', key, unpack(ARGV, 3))
+return redis.call('PEXPIRE', key, ARGV[2])
+`);
+
+/**
  * Takes the lease of a free or expired shard, or renews the lease of the caller itself, under a new epoch.
  *
  * KEYS  1 base of the shard

@@ -8,6 +8,7 @@ import { isLargeCreation, isNode } from "../../large_creation.ts";
 import type { ActorId, ShardCommit } from "../../port.ts";
 import type { RedisContext } from "../context.ts";
 import { SHARD_KEY } from "../keys.ts";
+import { STAGE_NODES } from "../scripts.ts";
 import { shorteningOf, shortKey, shortText } from "../texts/short_texts.ts";
 
 /** Nodes in one call. */
@@ -33,18 +34,16 @@ export async function stageNodes(
   const turns = new Turns();
   for (const { id, put } of actors.filter(isLargeCreation)) {
     const name = randomUUID();
-    const key = keys.shard(shard) + SHARD_KEY.staged + name;
     const how = shorteningOf(layout, id);
     const nodes = put.filter(isNode);
     for (let at = 0; at < nodes.length; at += PORTION) {
       await turns.pause();
-      const args = ["HSET", key];
+      const args = [name, String(KEPT_MS)];
       for (const part of nodes.slice(at, at + PORTION)) {
         if (how === undefined) args.push(part.key, part.text);
         else args.push(shortKey(part.key, how), shortText(part.text, how));
       }
-      await link.send(key, args);
-      await link.send(key, ["PEXPIRE", key, String(KEPT_MS)]);
+      await link.run(STAGE_NODES, keys.shard(shard), args);
     }
     staged.set(id, `${name} ${nodes.length}`);
   }

@@ -73,6 +73,24 @@ test("nobody sees it until it is whole, and nothing is left of the time before",
   expect(fed).toMatchObject({ type: "ADDED", id: ID, mustLoad: true, put: { h, s, q } });
 });
 
+test("its nodes expire from the first moment", async () => {
+  const lines: string[] = [];
+  const watcher = client.duplicate();
+  await watcher.connect();
+  await watcher.monitor((line) => void lines.push(String(line).slice(0, 200)));
+  await store.shards.commit(creation().commit);
+  // What a script does is one step. Whoever dies leaves all of it or nothing.
+  const inScript = () => lines.filter((line) => / \[0 lua\] /.test(line));
+  await expect.poll(() => inScript().some((line) => line.includes('"RENAME"'))).toBe(true);
+  watcher.destroy();
+  const writes = lines.flatMap((line, at) => /"HSET" "[^"]*\}:n:/i.test(line) ? [at] : []);
+  expect(writes.length).toBeGreaterThan(1);
+  for (const at of writes) {
+    expect(lines[at]).toContain("[0 lua]");
+    expect(lines[at + 1]).toMatch(/ \[0 lua\] "PEXPIRE" /);
+  }
+});
+
 test("a refused one leaves nothing", async () => {
   await store.shards.commit(creation().commit);
   const before = await client.dbSize();
