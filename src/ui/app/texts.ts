@@ -654,6 +654,8 @@ export const TEXTS = {
     do: "Submit",
     made: (name: string) => `${name} was submitted.`,
     failed: "The workflow was not submitted.",
+    unanswered:
+      "No answer came, so it may have been submitted all the same. You may submit it again: unchanged, it is submitted once.",
     required: "This parameter needs a value.",
   },
   events: {

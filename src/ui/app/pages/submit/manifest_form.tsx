@@ -39,12 +39,13 @@ export function ManifestForm({ namespace }: { namespace: string }): JSX.Element 
   return (
     <SubmitForm
       namespace={namespace}
-      about={text}
+      about={`${namespace}\n${text}`}
       isRefused={problems !== undefined && problems.length > 0}
-      create={async () =>
+      create={async (idempotencyKey) =>
         api.callMinimal("WorkflowService_CreateWorkflow", {
           params: { namespace },
           body: { workflow: await readYaml<Workflow>(text) },
+          idempotencyKey,
         })}
       dryRun={async () =>
         api.call("WorkflowService_CreateWorkflow", {

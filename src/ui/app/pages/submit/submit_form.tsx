@@ -1,9 +1,9 @@
 /** The end of every way to submit: a dry run that shows what would be made, and the submission itself. */
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { MinimalAnswer } from "../../../../client/answer.ts";
 import type { Workflow } from "../../../../spec/manifest.ts";
-import { refusalOf, troubleOf } from "../../data/api.ts";
+import { isPassing, troubleOf } from "../../data/api.ts";
 import { notify } from "../../data/notices.ts";
 import { useRights } from "../../data/rights.ts";
 import { navigate } from "../../data/router.ts";
@@ -16,7 +16,8 @@ interface SubmitFormProps {
   namespace: string;
   /** It is known to be invalid. */
   isRefused?: boolean;
-  create: () => Promise<MinimalAnswer>;
+  /** A repeat with the same key makes no second workflow. */
+  create: (idempotencyKey: string) => Promise<MinimalAnswer>;
   /** Makes nothing; resolves to what `create` would make. */
   dryRun: () => Promise<Workflow>;
   onMade?: () => void;
@@ -32,16 +33,18 @@ export function SubmitForm(
   const [refusal, setRefusal] = useState<string | undefined>(undefined);
   const [preview, setPreview] = useState<{ about: string; workflow: Workflow } | undefined>();
   const [isBusy, setBusy] = useState(false);
+  const createOnce = useOnce(about, create);
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true);
     setRefusal(undefined);
-    await work().catch((error) =>
-      setRefusal(work === send ? refusalOf(error) : troubleOf(error).message)
-    );
+    await work().catch((error) => {
+      const { kind, message } = troubleOf(error);
+      setRefusal(work === send && kind === "unreachable" ? TEXTS.submit.unanswered : message);
+    });
     setBusy(false);
   };
   const send = async () => {
-    const { metadata: { name = "" } } = await create();
+    const { metadata: { name = "" } } = await createOnce();
     onMade?.();
     notify(TEXTS.submit.made(name));
     navigate(workflowPath(namespace, name));
@@ -60,7 +63,7 @@ export function SubmitForm(
       {children}
       {refusal !== undefined && (
         <div role="alert">
-          <p>{submit.failed}</p>
+          {refusal !== submit.unanswered && <p>{submit.failed}</p>}
           <p class="server-words">{refusal}</p>
         </div>
       )}
@@ -73,6 +76,29 @@ export function SubmitForm(
       {preview?.about === about && <Preview workflow={preview.workflow} />}
     </form>
   );
+}
+
+/** What was sent without an answer may be there: the same sent once more gets that answer, and makes nothing. */
+function useOnce(about: string, create: SubmitFormProps["create"]): () => Promise<MinimalAnswer> {
+  const unanswered = useRef<{ about: string; key: string } | undefined>(undefined);
+  return async () => {
+    const key = unanswered.current?.about === about ? unanswered.current.key : newKey();
+    unanswered.current = { about, key };
+    try {
+      const made = await create(key);
+      unanswered.current = undefined;
+      return made;
+    } catch (error) {
+      if (!isPassing(error)) unanswered.current = undefined;
+      throw error;
+    }
+  };
+}
+
+/** Names one request. `crypto.randomUUID` is missing where the page came without TLS. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36))
+    .join("-");
 }
 
 /** What would be made, as the server tells it. */

@@ -106,7 +106,8 @@ function ParameterForm(
     <SubmitForm
       namespace={namespace}
       about={given.join("\n")}
-      create={() => api.callMinimal("WorkflowService_SubmitWorkflow", input({}))}
+      create={(idempotencyKey) =>
+        api.callMinimal("WorkflowService_SubmitWorkflow", { ...input({}), idempotencyKey })}
       dryRun={() => api.call("WorkflowService_SubmitWorkflow", input({ serverDryRun: true }))}
     >
       <h2>{submit.parameters}</h2>
