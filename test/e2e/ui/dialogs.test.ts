@@ -96,4 +96,24 @@ describe.skipIf(missing !== undefined)(`dialogs${missing ? ` (skipped: ${missing
     await press("Resume");
     await entry.waitFor({ state: "detached" });
   });
+
+  test.each(["/workflows/default/held", "/?name=held"])(
+    "the resume of a workflow with a waiting step asks before it lets that step go on: %s",
+    async (path) => {
+      await ui.submit("held", APPROVE);
+      await ui.call("PUT", "workflows/default/held/suspend", {});
+      await ui.open(path);
+      if (path.startsWith("/?")) await ui.page.getByRole("checkbox", { name: "held" }).check();
+      const bar = ui.page.getByRole("toolbar").filter({ hasText: "Terminate" });
+      await bar.getByRole("button", { name: "Resume", exact: true }).click();
+      await dialog().getByText("It continues, and so do its steps that wait for a call.").waitFor();
+      await press("Cancel");
+      const { status } = await ui.call<Workflow>("GET", "workflows/default/held");
+      expect(status?.phase).toBe("Running");
+      await bar.getByRole("button", { name: "Resume", exact: true }).click();
+      await press("Resume");
+      await ui.page.getByText("Succeeded").first().waitFor();
+      await ui.call("DELETE", "workflows/default/held");
+    },
+  );
 });

@@ -33,5 +33,5 @@ export function allows({ spec, status }: Pick<Workflow, "spec" | "status">, verb
   }
 }
 
-/** Verbs that can't be undone: the page asks before. */
-export const NEEDS_CONSENT: ReadonlySet<Verb> = new Set(["stop", "terminate", "delete"]);
+/** Verbs that can't be undone: the page asks before. A resume lets steps go on that wait for somebody's approval. */
+export const NEEDS_CONSENT: ReadonlySet<Verb> = new Set(["resume", "stop", "terminate", "delete"]);

@@ -7,6 +7,7 @@ import { useRights } from "../../data/rights.ts";
 import { navigate } from "../../data/router.ts";
 import { allows, type Verb, VERBS } from "../../model/actions.ts";
 import { mayAct } from "../../model/rights.ts";
+import { waitingSteps } from "../../model/waits.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { keepFocus } from "../../parts/focus.ts";
 import { workflowPath } from "../../paths.ts";
@@ -23,6 +24,9 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
   const [isBusy, setBusy] = useState(false);
   const ref = refOf(workflow);
   const rights = useRights(ref.namespace, ref.name);
+  // It would let steps go on that wait for somebody's approval.
+  const asks = (verb: Verb) =>
+    ASKS.has(verb) || (verb === "resume" && waitingSteps(workflow).length > 0);
   const run = async (verb: Verb, options: ActionOptions = {}) => {
     setAsked(undefined);
     setBusy(true);
@@ -39,7 +43,7 @@ export function ActionBar({ workflow }: { workflow: Workflow }): JSX.Element {
           key={verb}
           type="button"
           disabled={isBusy}
-          onClick={() => ASKS.has(verb) ? setAsked(verb) : void run(verb)}
+          onClick={() => asks(verb) ? setAsked(verb) : void run(verb)}
         >
           {TEXTS.actions[verb].do}
         </button>
@@ -90,7 +94,7 @@ function AskForm({ verb, workflow, send, cancel }: AskProps): JSX.Element {
         />
       )}
       <p class="buttons">
-        <button type="submit" class={isResubmit ? "main" : "danger"}>
+        <button type="submit" class={isResubmit || verb === "resume" ? "main" : "danger"}>
           {TEXTS.actions[verb].do}
         </button>
         <button type="button" onClick={cancel}>{TEXTS.cancel}</button>

@@ -21,6 +21,7 @@ export function Batch(
   const isOffered = (row: Row, verb: Verb) => mayAct(rightsIn(placeOf(row)), verb);
   const fit = (verb: Verb) =>
     rows.filter((row) => allows(row.workflow, verb) && isOffered(row, verb));
+  const look = asked === "resume" ? "main" : "danger";
   const run = async (verb: Verb) => {
     setAsked(undefined);
     setBusy(true);
@@ -59,7 +60,7 @@ export function Batch(
             {fit(asked).length > 20 && <li>{TEXTS.list.moreRefused(fit(asked).length - 20)}</li>}
           </ul>
           <p class="buttons">
-            <button type="button" class="danger" onClick={() => void run(asked)}>
+            <button type="button" class={look} onClick={() => void run(asked)}>
               {TEXTS.actions[asked].do}
             </button>
             <button type="button" onClick={() => setAsked(undefined)}>{TEXTS.cancel}</button>
