@@ -48,6 +48,24 @@ describe.skipIf(missing !== undefined)(
       expect(Object.fromEntries(given ?? [])["text"]).toBe("one\ntwo\nthree");
     });
 
+    test("a template is found by its address, however many there are", async () => {
+      const rest = Array.from({ length: 500 }, (_, at) => `a-${at}`);
+      const make = async () => {
+        for (let name = rest.pop(); name !== undefined; name = rest.pop()) {
+          await ui.call("POST", "workflow-templates/many", {
+            template: { metadata: { name }, spec: MAIL },
+          });
+        }
+      };
+      await Promise.all([make(), make(), make(), make()]);
+      await ui.call("POST", "workflow-templates/many", {
+        template: { metadata: { name: "z-last" }, spec: MAIL },
+      });
+      await ui.open("/submit?namespace=many&template=z-last");
+      await field("to").waitFor();
+      expect(await ui.page.locator(".page select").inputValue()).toBe("z-last");
+    });
+
     test.each(["template", "manifest"])(
       "a %s that is submitted again because no answer came is submitted once",
       async (from) => {

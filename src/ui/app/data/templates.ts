@@ -12,7 +12,7 @@ export interface TemplatePlace {
 /** Reads a template. @throws {ClientError} as the server refuses it */
 export function readTemplate(
   { namespace, name }: TemplatePlace,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<WorkflowTemplate> {
   return namespace === ""
     ? api.call("ClusterWorkflowTemplateService_GetClusterWorkflowTemplate", {

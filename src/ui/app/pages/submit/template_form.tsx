@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parameter, WorkflowTemplate } from "../../../../spec/manifest.ts";
 import { api, type Trouble, troubleOf } from "../../data/api.ts";
 import { setQuery } from "../../data/router.ts";
+import { readTemplate } from "../../data/templates.ts";
 import { Loading, TroubleBox } from "../../parts/basics.tsx";
 import { ValueField } from "../../parts/value_field.tsx";
 import { TEXTS } from "../../texts.ts";
@@ -40,7 +41,7 @@ export function TemplateForm(
       if (!isAskedNow.current && (items ?? []).length === 0) {
         return setQuery({ from: "manifest" }, { isReplacing: true });
       }
-      setTemplates(items ?? []);
+      setTemplates(await withChosen(items ?? [], isCluster ? "" : namespace, chosen));
     } catch (error) {
       setTrouble(troubleOf(error));
     }
@@ -70,6 +71,23 @@ export function TemplateForm(
       )}
     </>
   );
+}
+
+/** With the template that the address names, which may come after those that were read. */
+async function withChosen(
+  templates: WorkflowTemplate[],
+  namespace: string,
+  name: string,
+): Promise<WorkflowTemplate[]> {
+  if (name === "" || templates.length < MOST) return templates;
+  if (templates.some(({ metadata }) => metadata.name === name)) return templates;
+  try {
+    return [...templates, await readTemplate({ namespace, name })];
+  } catch (error) {
+    // One that is not there any more: another can be chosen.
+    if (troubleOf(error).kind === "missing") return templates;
+    throw error;
+  }
 }
 
 /** Whoever has no template to choose can still submit a manifest. */
