@@ -580,6 +580,7 @@ export const TEXTS = {
         ? `Only ${choices[0]} can be here.`
         : `One of these is expected here: ${choices.join(", ")}.`,
     empty: "There is no manifest yet.",
+    several: "A second manifest begins here. Only one can be given at a time.",
     type: (wanted: string) =>
       wanted === "list"
         ? "A list belongs here: begin each item with “- ”."

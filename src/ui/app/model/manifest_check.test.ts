@@ -22,6 +22,17 @@ const told = (text: string) =>
     { from, to, message },
   ) => [text.slice(from, to), message]);
 
+describe("what is no YAML of one manifest", () => {
+  test("a second document is told in words of the form, at its place", () => {
+    const text = "metadata: {}\n---\nmetadata: {}\n";
+    const [fault] = readText(text).faults;
+    expect(fault?.from).toBe(text.indexOf("---"));
+    expect(fault?.message).toBe(
+      "A second manifest begins here. Only one can be given at a time.",
+    );
+  });
+});
+
 describe("what the schema does not allow", () => {
   test("is told at its place, with the name that was probably meant", () => {
     expect(told(TEXT)).toEqual([

@@ -33,11 +33,13 @@ export interface ReadText {
 
 export function readText(text: string): ReadText {
   const document = parseDocument(text, YAML_OPTIONS);
-  const faults = document.errors.slice(0, MOST).map(({ message, pos: [from, to] }) => ({
+  const faults = document.errors.slice(0, MOST).map(({ code, message, pos: [from, to] }) => ({
     from: Math.min(from, text.length),
     to: Math.min(Math.max(to, from), text.length),
     // The library names and draws the place after its words; the editor shows it.
-    message: (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""),
+    message: code === "MULTIPLE_DOCS"
+      ? TEXTS.code.several
+      : (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""),
   }));
   const isEmpty = faults.length === 0 && document.contents === null;
   return { document, faults: isEmpty ? [{ from: 0, to: 0, message: TEXTS.code.empty }] : faults };
