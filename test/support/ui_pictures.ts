@@ -71,7 +71,7 @@ export const PICTURES: Readonly<Record<PageEntry["key"], readonly Picture[]>> = 
   system: [{ name: "system", path: "/system", ready: "main table, main dl" }],
   waiting: [{ name: "waiting", path: "/waiting", ready: "main .wait, main li, main tr" }],
   submit: [
-    { name: "submit", path: "/submit?namespace=reports&template=report", ready: "input[name=day]" },
+    { name: "submit", path: "/submit?namespace=reports&template=report", ready: "[name=day]" },
   ],
   edit: [{
     name: "edit",

@@ -309,7 +309,7 @@ describe.skipIf(missing !== undefined)(
         "greet",
       );
       await ui.page.locator("select[name=who]").selectOption("bob");
-      expect(await ui.page.locator("input[name=how]").inputValue()).toBe("loudly");
+      expect(await ui.page.locator("[name=how]").inputValue()).toBe("loudly");
       await ui.button("Submit").click();
       await ui.page.waitForURL(/\/workflows\/default\/greet-\w+$/);
       await head("Succeeded");
