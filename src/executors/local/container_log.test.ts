@@ -1,8 +1,16 @@
+import { Buffer } from "node:buffer";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { hasKeptLog, parseLogLine, readKeptLog, ToldLog, writeKeptLog } from "./container_log.ts";
+import {
+  hasKeptLog,
+  parseLogLine,
+  readKeptLog,
+  TimedLines,
+  ToldLog,
+  writeKeptLog,
+} from "./container_log.ts";
 import type { LogLine } from "../port.ts";
 
 const line = (at: number, text: string): LogLine => ({ at, text });
@@ -40,6 +48,26 @@ test("parseLogLine() reads a time and the text behind it, which may be empty", (
   });
   expect(parseLogLine("2026-01-02T03:04:05+00:00")?.text).toBe("");
   expect(parseLogLine("Error: no such container")).toBeUndefined();
+});
+
+describe("TimedLines", () => {
+  const read = (text: string) => {
+    const lines = new TimedLines();
+    return [...lines.linesOf(Buffer.from(text)), ...lines.rest()].map((line) => line.text);
+  };
+  const time = (seconds: string) => `2026-01-02T03:04:${seconds}Z `;
+
+  test("a line that was written in pieces has no times inside", () => {
+    const first = time("05.678901234");
+    expect(read(`${first}load${first}ing${time("06.000000000")}... done\n${first}next`))
+      .toEqual(["loading... done", "next"]);
+  });
+
+  test("times that the container wrote itself stay", () => {
+    const own = `ts=${time("05.678901233")}up, until 9999-01-02T03:04:05.000000000Z .`;
+    expect(read(`${time("05.678901234")}${own}${time("06.000000000")}${own}\n`))
+      .toEqual([`${own}${own}`]);
+  });
 });
 
 describe("ToldLog", () => {

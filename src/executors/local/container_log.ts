@@ -12,11 +12,16 @@ import { exists } from "./scratch.ts";
 /** Bytes that a line of the kept log may have: more than a piece of a long line, whose invalid bytes take three times the room. */
 const MAX_KEPT_LINE_BYTES = 4 * 1024 * 1024;
 
+/** A time as podman and docker write it, with the blank behind it. */
+const TIME_INSIDE = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}(Z|[+-]\d\d:\d\d)) /g;
+
 /** Lines with their times, from the bytes that the program prints. */
 export class TimedLines {
   readonly #splitter = new LineSplitter();
   /** The time of a line that is so long that it goes on in the next; only its beginning has it. */
   #goesOnAt: number | undefined;
+  /** As the program wrote it, of the piece of a line that was read last. */
+  #pieceTime = "";
 
   *linesOf(chunk: Uint8Array): Generator<LogLine> {
     for (const text of this.#splitter.linesOf(chunk)) yield* this.#read(text);
@@ -31,8 +36,24 @@ export class TimedLines {
   *#read(text: string): Generator<LogLine> {
     const at = this.#goesOnAt;
     const line = at === undefined ? parseLogLine(text) : { at, text };
+    if (at === undefined) this.#pieceTime = text.slice(0, text.indexOf(" "));
+    if (line !== undefined) line.text = this.#withoutTimesInside(line.text);
     this.#goesOnAt = this.#splitter.goesOn ? line?.at : undefined;
     if (line !== undefined) yield line;
+  }
+
+  /**
+   * A line that the container wrote in pieces has a time before each of them, also without a line break between them. Those
+   * times never go back. One that the container itself wrote is earlier than that of its piece, and stays.
+   */
+  #withoutTimesInside(text: string): string {
+    return text.replace(TIME_INSIDE, (found, time: string, zone: string) => {
+      // In one zone the order of the texts is that of the times, to the nanosecond.
+      if (!this.#pieceTime.endsWith(zone) || time < this.#pieceTime) return found;
+      if (!(Date.parse(time) <= Date.now())) return found;
+      this.#pieceTime = time;
+      return "";
+    });
   }
 }
 
