@@ -331,7 +331,7 @@ class ContainerRuntime implements LocalRuntime {
 
   async release(folder: TaskFolder): Promise<void> {
     const names = (await folder.containers()).map((entry) => `${folder.name}-${entry}`);
-    if (names.length > 0) await this.#cli.run(["rm", "--force", "--volumes", ...names]);
+    await this.#cli.remove(names);
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -44,6 +44,21 @@ test("tells what runs from what is gone, and says when it can't", async () => {
   await expect(cli.inspect(["c"])).rejects.toThrow("no such file");
   await says(SILENT);
   await expect(cli.inspect(["c"])).rejects.toThrow("permission denied");
+});
+
+test("what exists is removed beside what does not, and a network's owner after those who use it", async () => {
+  // As podman does it: a call removes nothing if a name is unknown, and a dependency stays.
+  const program = `#!/bin/sh
+cd "$(dirname "$0")" || exit 1
+shift 3
+for name; do [ -e "$name" ] || exit 0; done
+for name; do [ "$name" = owner ] && [ -e user ] && exit 125; done
+rm "$@"
+`;
+  await writeFile(join(dir, "docker"), program);
+  for (const name of ["owner", "user"]) await writeFile(join(dir, name), "");
+  await cli.remove(["owner", "unknown", "user"]);
+  expect(await readdir(dir)).toEqual(["docker"]);
 });
 
 test("a container has not ended because nobody can tell how it is", async () => {

@@ -231,6 +231,22 @@ export class ContainerCli {
     return (JSON.parse(text.slice(text.indexOf("["), end + 1)) as InspectAnswer[]).map(readFacts);
   }
 
+  /**
+   * Removes the containers that exist, with their own volumes. Each by a call of its own: if one of them does not exist,
+   * podman removes none, and one whose network another uses can only go after that one.
+   */
+  async remove(names: readonly string[]): Promise<void> {
+    const refused: string[] = [];
+    for (const name of names) {
+      if (!await this.#hasRemoved(name)) refused.push(name);
+    }
+    for (const name of refused) await this.#hasRemoved(name);
+  }
+
+  async #hasRemoved(name: string): Promise<boolean> {
+    return (await this.run(["rm", "--force", "--volumes", name])).code === 0;
+  }
+
   /** Resolves when the container has ended; undefined when it is gone. */
   ended(name: string): Promise<ContainerFacts | undefined> {
     return new Promise((settle) => {
