@@ -34,12 +34,10 @@ export async function prepareInputs(
     mounts.set(container.name, await mountVolumes(task, container, sources));
   }
   const volumes = createPathMap(mounts.get(mainContainer(containers)?.name ?? "") ?? []);
-  for (const input of task.template.inputs?.artifacts ?? []) {
-    if (input.path === undefined) continue;
-    const at = guestPath(input.path);
+  for (const { input, path, at } of outerFirst(task.template.inputs?.artifacts ?? [])) {
     if (at === "/") throw new Error(`Input artifact "${input.name}" can't have the path "/"`);
     const inVolume = volumes.place(at);
-    const place = inVolume ?? runtime.inputPlace?.(folder, input.path);
+    const place = inVolume ?? runtime.inputPlace?.(folder, path);
     if (!await fetchInput(input, place, { task, folder }, deps, signal) || inVolume !== undefined) {
       continue;
     }
@@ -49,6 +47,23 @@ export async function prepareInputs(
     for (const { name, hasInputs } of containers) if (hasInputs) mounts.get(name)?.push(mount);
   }
   return mounts;
+}
+
+interface PlacedInput {
+  input: Artifact;
+  /** As the template has it. */
+  path: string;
+  at: string;
+}
+
+/** Artifacts with paths, outer paths first: a folder that comes to its place takes away what is there. */
+function outerFirst(inputs: readonly Artifact[]): PlacedInput[] {
+  return inputs
+    .flatMap((input) => {
+      const { path } = input;
+      return path === undefined ? [] : [{ input, path, at: guestPath(path) }];
+    })
+    .sort((one, other) => one.at.length - other.at.length);
 }
 
 /**

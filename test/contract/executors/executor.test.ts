@@ -647,6 +647,24 @@ function describeExecutor(
       });
     });
 
+    test("an artifact inside the folder of a later one is kept", async () => {
+      const made = shell("mkdir -p /out/d; echo f > /out/d/f; echo old > /out/d/g", {
+        outputs: { artifacts: [{ name: "d", path: "/out/d" }] },
+      });
+      const { outcome } = await run(taskSpec("outer", made));
+      const used = shell("cat /in/d/f /in/d/g /in/d/e/h", {
+        inputs: {
+          artifacts: [
+            { name: "g", path: "/in/d/g", raw: { data: "g\n" } },
+            { name: "h", path: "/in/d/e/h", raw: { data: "h\n" } },
+            { ...outcome.outputs?.artifacts?.[0], name: "d", path: "/in/d" },
+          ],
+        },
+      });
+      const next = await run(taskSpec("inner", used, { includeResult: true }));
+      expect(next.outcome).toMatchObject({ phase: "Succeeded", outputs: { result: "f\ng\nh" } });
+    });
+
     test("a missing artifact is an error, as output and as input", async () => {
       const out = shell("true", { outputs: { artifacts: [{ name: "a", path: "/out/none" }] } });
       expect((await run(taskSpec("noout", out))).outcome).toMatchObject({
