@@ -64,6 +64,26 @@ describe("isFromSender()", () => {
     }
   });
 
+  test.each<[secret: string, key: string, isProof: boolean]>([
+    ["whsec_", "", false],
+    ["whsec_?!", "", false],
+    ["whsec_c2hoaA", "", false],
+    ["?!", "", false],
+    ["whsec_c2hoaA==", "shhh", true],
+    ["c2hoaA==", "shhh", true],
+    ["whsec_c2hoaA\n", "shhh", true],
+    ["a plain text", "a plain text", true],
+    ["plain-text", "plain-text", true],
+    ["whsec_c2hoaA", "whsec_c2hoaA", false],
+  ])("the secret %j of Standard Webhooks and the key %j: %j", (secret, key, isProof) => {
+    const headers = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": TIME,
+      "webhook-signature": `v1,${base64(`msg_1.${TIME}.${BODY}`, key)}`,
+    };
+    expect(proves({ type: "standard-webhooks", secret }, headers)).toBe(isProof);
+  });
+
   test("a secret beyond ASCII is sent as UTF-8", () => {
     const sender = { type: "gitlab", secret: "gehe\u00efm" };
     const headers = { "x-gitlab-event": "Push Hook", "x-gitlab-token": "gehe\u00c3\u00afm" };
@@ -90,6 +110,11 @@ test("checkSender() says what is wrong and never the secret", () => {
   expect(() => checkSender({ type: "git", secret: "shh" })).toThrow('unknown type "git"');
   expect(() => checkSender({ type: "constructor", secret: "shh" })).toThrow("unknown type");
   expect(() => checkSender({ type: "github", secret: "" })).toThrow("empty");
+  expect(() => checkSender({ type: "standard-webhooks", secret: "whsec_" })).toThrow("no base64");
+  expect(() => checkSender({ type: "standard-webhooks", secret: "whsec_s\u00e9cr\u00e9t" }))
+    .toThrow(
+      /^the secret has no base64 after whsec_$/,
+    );
   expect(() => checkSender({ type: "hmac", secret: "shh", algorithm: "md5" })).toThrow("md5");
   expect(() => checkSender({ type: "hmac", secret: "shh", encoding: "utf8" })).toThrow("utf8");
   expect(() => checkSender({ type: "hmac", secret: "shh", header: "a b" })).toThrow("header");

@@ -69,10 +69,11 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
   "standard-webhooks": ({ secret }, { headers, body, now }) => {
     const id = headers.get("webhook-id") ?? "";
     const time = headers.get("webhook-timestamp") ?? "";
-    const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-    const wanted = `v1,${sign("sha256", key, [`${id}.${time}.`, body]).toString("base64")}`;
-    return id !== "" && isRecent(time, now) &&
-      some((headers.get("webhook-signature") ?? "").split(" "), wanted);
+    const given = (headers.get("webhook-signature") ?? "").split(" ");
+    const proofs = standardKeys(secret).map((key) =>
+      some(given, `v1,${sign("sha256", key, [`${id}.${time}.`, body]).toString("base64")}`)
+    );
+    return id !== "" && isRecent(time, now) && proofs.includes(true);
   },
   hmac: (sender, { headers, body }) => {
     const { secret, header = HMAC_HEADER, algorithm = "sha256", encoding = "hex" } = sender;
@@ -81,6 +82,21 @@ const VERIFIERS: Readonly<Record<string, Verify>> = {
     return same(headers.get(header), (sender.prefix ?? "") + text);
   },
 };
+
+const STANDARD_PREFIX = "whsec_";
+const BASE64 = /^[A-Za-z0-9+/_-]{2,}={0,2}$/;
+
+/**
+ * What a secret of Standard Webhooks may be the key as: base64 with or without its prefix, or else the text itself, as our own
+ * subscriptions use it. Intentionally never what is left of a text that is not base64: that may be an empty key, which
+ * everybody has.
+ */
+function standardKeys(secret: string): Uint8Array[] {
+  const isMarked = secret.startsWith(STANDARD_PREFIX);
+  const encoded = (isMarked ? secret.slice(STANDARD_PREFIX.length) : secret).trim();
+  const keys: Uint8Array[] = BASE64.test(encoded) ? [Buffer.from(encoded, "base64")] : [];
+  return isMarked ? keys : [...keys, Buffer.from(secret, "utf8")];
+}
 
 const ALGORITHMS = ["sha1", "sha256", "sha384", "sha512"];
 
@@ -94,6 +110,9 @@ export function checkSender({ type, secret, header, algorithm, encoding }: Webho
   }
   // Intentionally unlike the reference, where an empty secret accepts everybody.
   if (typeof secret !== "string" || secret === "") throw invalid("the secret is empty");
+  if (type === "standard-webhooks" && standardKeys(secret).length === 0) {
+    throw invalid(`the secret has no base64 after ${STANDARD_PREFIX}`);
+  }
   if (algorithm !== undefined && !ALGORITHMS.includes(algorithm)) {
     throw invalid(`algorithm is "${algorithm}", expected ${ALGORITHMS.join(", ")}`);
   }
