@@ -5,6 +5,7 @@
 import type { Hono } from "hono";
 import { credentialsOf } from "../auth/credentials.ts";
 import type { Caller } from "../auth/port.ts";
+import { type Standing, standingOf } from "../auth/standing.ts";
 import { escapeMarkup, writeJson } from "../base/json_text.ts";
 import { invalid, isProblem, type Problem, ProblemCode } from "../base/problem.ts";
 import { workingOn } from "../base/work.ts";
@@ -189,17 +190,43 @@ async function respond(
       return jsonResponse(writeJson(await store(file)), deps, env);
     }
     case "stream": {
-      const source = await route.open(call);
+      const standing = standingOf(call.caller);
+      const source = await route.open(
+        standing === undefined ? call : { ...call, caller: standing.caller },
+      );
+      const forget = standing && abort && watchStanding(standing, call, deps, abort);
       return streamResponse(source, {
         framing: framingOf(request.headers),
         projection: parseProjection((call.query as { fields?: string }).fields),
         clock: deps.service.clock,
         hold: keptHold(env),
-        onEnd: () => abort?.abort(),
+        onEnd: () => {
+          forget?.();
+          abort?.abort();
+        },
         onError: (error) => logDefect(error, deps, request, env),
       });
     }
   }
+}
+
+/** Ends a stream when its caller has lost what it was opened with. @returns no longer looks */
+function watchStanding(
+  standing: Standing,
+  { headers }: Call,
+  { gatekeeper, service: { clock } }: AppDeps,
+  stream: AbortController,
+): () => void {
+  const again = () => gatekeeper(credentialsOf(headers));
+  let cancel = () => {};
+  const wait = () => {
+    cancel = clock.after(STANDING_MS, async () => {
+      if (!await standing.holds(again)) stream.abort();
+      else if (!stream.signal.aborted) wait();
+    }, true);
+  };
+  wait();
+  return () => cancel();
 }
 
 /** The room of a stream, which keeps it until it ends. What was read to open it is over. */
@@ -210,6 +237,8 @@ function keptHold({ hold }: RequestEnv): Hold | undefined {
   return hold;
 }
 
+/** How often a stream looks whether its caller still has the rights that it was opened with, ms. */
+const STANDING_MS = 60_000;
 const ANYONE: BodySender = { type: "anyone" };
 
 /** To whom the bytes of a body count that is read before its sender is known. */
