@@ -346,6 +346,7 @@ test("a collector that is gone, refuses or never answers costs workflows nothing
   collector.mood = "failing";
   await some("failing");
   await until(async () => await dropped("export_failed") > 0);
+  await until(() => at.log.some((line) => line.includes('"cause":"Bad Request (400)"')));
   collector.mood = "silent";
   const started = performance.now();
   await some("silent");

@@ -1,5 +1,6 @@
 /** Opens what takes spans, if the variables of OpenTelemetry ask for it. */
 import { BoundedCache } from "../../base/bounded_cache.ts";
+import { errorText } from "../../base/error_text.ts";
 import { VERSION } from "../../base/version.ts";
 import { addFields, type Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -86,15 +87,26 @@ function lossReporter(metrics: Metrics, log: Logger): Pick<SdkOptions, "onExport
   };
   for (const labels of Object.values(byReason)) dropped.inc(labels, 0);
   exported.inc(undefined, 0);
-  let quietUntil = 0;
+  // Each by itself: a collector that refuses spans soon fills the queue too, and the cause must not stay unsaid.
+  const quietUntil = { queue_full: 0, export_failed: 0 };
   return {
     onExported: (spans) => exported.inc(undefined, spans),
-    onDropped(spans, reason) {
+    onDropped(spans, reason, cause) {
       dropped.inc(byReason[reason], spans);
       const now = performance.now();
-      if (now < quietUntil) return;
-      quietUntil = now + QUIET_MS;
-      log.warn({ reason, spans }, "spans are lost; sluice_trace_spans_dropped_total counts them");
+      if (now < quietUntil[reason]) return;
+      quietUntil[reason] = now + QUIET_MS;
+      log.warn(
+        { reason, spans, ...(cause !== undefined && { cause: exportFault(cause) }) },
+        "spans are lost; sluice_trace_spans_dropped_total counts them",
+      );
     },
   };
+}
+
+/** What went wrong, with the status of an answer: nobody can repair what the log does not name. */
+function exportFault(cause: unknown): string {
+  const { code } = cause as { code?: unknown };
+  const text = errorText(cause);
+  return code === undefined || text.includes(String(code)) ? text : `${text} (${String(code)})`;
 }

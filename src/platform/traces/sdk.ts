@@ -47,8 +47,8 @@ export interface SdkOptions {
   /** Name of this process. */
   instance: string;
   onExported(spans: number): void;
-  /** Hears of spans that are lost, and why. */
-  onDropped(spans: number, reason: "queue_full" | "export_failed"): void;
+  /** Hears of spans that are lost, and why; of a failed export also what went wrong. */
+  onDropped(spans: number, reason: "queue_full" | "export_failed", cause?: unknown): void;
 }
 
 /** What makes spans and sends them. */
@@ -171,7 +171,7 @@ class BoundedProcessor implements SpanProcessor {
         exporter.export(spans, (result) => {
           this.#waiting -= spans.length;
           if (result.code === 0) options.onExported(spans.length);
-          else options.onDropped(spans.length, "export_failed");
+          else options.onDropped(spans.length, "export_failed", result.error);
           done(result);
         }),
       shutdown: () => exporter.shutdown(),
