@@ -90,7 +90,8 @@ export class SqliteShards implements ShardStore {
     const outbox = database.all("SELECT id, text FROM outbox WHERE shard = ?", shard);
     const timers = database.all(
       // A greater number could not be read, and then nobody could own the shard.
-      "SELECT id, min(due, ?) AS at FROM timer WHERE shard = ? ORDER BY due LIMIT ?",
+      `SELECT id, iif(typeof(due) = 'integer', min(due, ?), due) AS at
+        FROM timer WHERE shard = ? ORDER BY due LIMIT ?`,
       Number.MAX_SAFE_INTEGER,
       shard,
       maxTimers,
