@@ -92,10 +92,6 @@ export function paramsReader(template: string): (path: string) => Record<string,
     const isWrong = value.includes("/") ||
       (isApi && index === names.length - 1 && value.includes(":"));
     if (isWrong) throw isApi ? noSuchRoute() : notFound("Not Found");
-    // SQLite as Deno has it gives a text back only up to there: an event would have another discriminator.
-    if (value.includes("\0")) {
-      throw invalid(`${JSON.stringify(value)} in the path holds a NUL, which no name has`);
-    }
     return value;
   };
   return (path) => {
@@ -108,6 +104,10 @@ export function paramsReader(template: string): (path: string) => Record<string,
         ? path.slice(from).split("/").map((segment) => read(segment, index)).join("/")
         : read(path.slice(from, endOf(path, from)), index);
       if (name === "namespace") checkNamespace(value);
+      // SQLite as Deno has it gives a text back only up to there: an event would have another discriminator.
+      if (value.includes("\0")) {
+        throw invalid(`${JSON.stringify(value)} in the path holds a NUL, which no name has`);
+      }
       params[name] = value;
     }
     return params;
