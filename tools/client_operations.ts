@@ -13,7 +13,8 @@ export const OPERATIONS_FILE: string = join(import.meta.dirname, "../src/client/
 /** The file's text. */
 export function operationsFile(): string {
   const sorted = [...ROUTES].sort((a, b) => a.operation < b.operation ? -1 : 1);
-  const types = sorted.map(operationType).join("");
+  const shared = new Map<string, string>();
+  const types = withShared(sorted.map(operationType).join(""), shared);
   const kinds = [...KIND_SCHEMAS.keys()].filter((kind) =>
     new RegExp(`\\b${kind}\\b[;<>[ ]`).test(types)
   );
@@ -26,6 +27,7 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { ${kinds.sort().join(", ")} } from "../spec/manifest.ts";
 import type { Change, List, LogLine } from "./answer.ts";
 
+${[...shared].map(([name, members]) => `type ${name} = ${members};\n`).join("")}
 /** Path parameters, query, body and answer of each operation; of a stream, \`answer\` is one frame. */
 export interface Operations {
 ${types}}
@@ -38,6 +40,19 @@ ${
     ).join("")
   }} as const satisfies Record<keyof Operations, { kind: string; method: string; path: string }>;
 `;
+}
+
+/** Options that many bodies have, by the names of their members: written once, since every command loads the file. */
+const SHARED: Readonly<Record<string, string>> = { createOptions: "CreateOptions" };
+
+/** Puts names in the place of these types. @param shared gets what each name stands for */
+function withShared(types: string, shared: Map<string, string>): string {
+  return types.replace(/\b(\w+)\?: (\{[^{}]*\})/g, (text, member: string, members: string) => {
+    const name = SHARED[member];
+    if (name === undefined || (shared.get(name) ?? members) !== members) return text;
+    shared.set(name, members);
+    return `${member}?: ${name}`;
+  });
 }
 
 function operationType(route: Route): string {

@@ -7,6 +7,8 @@ import type { Json, JsonObject } from "../base/json.ts";
 import type { ClusterWorkflowTemplate, ConfigMap, CronWorkflow, Subscription, Workflow, WorkflowEventBinding, WorkflowTemplate } from "../spec/manifest.ts";
 import type { Change, List, LogLine } from "./answer.ts";
 
+type CreateOptions = { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined };
+
 /** Path parameters, query, body and answer of each operation; of a stream, `answer` is one frame. */
 export interface Operations {
   /** How many archived workflows ended on each day, by namespace, phase and template. */
@@ -184,7 +186,7 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** Delete a cluster workflow template. */
@@ -208,7 +210,7 @@ export interface Operations {
     kind: "unary";
     params: Record<never, never>;
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** List cluster workflow templates. */
@@ -224,7 +226,7 @@ export interface Operations {
     kind: "unary";
     params: { name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: ClusterWorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: ClusterWorkflowTemplate;
   };
   /** Store a new cron workflow. */
@@ -232,7 +234,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: CreateOptions | undefined };
     answer: CronWorkflow;
   };
   /** Delete a cron workflow. */
@@ -256,7 +258,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: CreateOptions | undefined };
     answer: CronWorkflow;
   };
   /** List cron workflows. */
@@ -288,7 +290,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; cronWorkflow?: CronWorkflow | undefined; createOptions?: CreateOptions | undefined };
     answer: CronWorkflow;
   };
   /** Store a new event binding. */
@@ -296,7 +298,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowEventBinding;
   };
   /** Delete an event binding. */
@@ -344,7 +346,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowEventBinding;
   };
   /** List what became of accepted events, newest first. */
@@ -400,7 +402,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; binding?: WorkflowEventBinding | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowEventBinding;
   };
   /** Refused: there are no eventsources here. */
@@ -592,7 +594,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: CreateOptions | undefined };
     answer: Subscription;
   };
   /** Delete a subscription. */
@@ -616,7 +618,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: CreateOptions | undefined };
     answer: Subscription;
   };
   /** List the deliveries of a subscription that were given up, newest first. */
@@ -648,7 +650,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; subscription?: Subscription | undefined; createOptions?: CreateOptions | undefined };
     answer: Subscription;
   };
   /** Add a semaphore limit to a config map. */
@@ -704,7 +706,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { namespace?: string | undefined; workflow?: Workflow | undefined; instanceID?: string | undefined; serverDryRun?: boolean | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { namespace?: string | undefined; workflow?: Workflow | undefined; instanceID?: string | undefined; serverDryRun?: boolean | undefined; createOptions?: CreateOptions | undefined };
     answer: Workflow;
     hasMinimal: true;
   };
@@ -865,7 +867,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowTemplate;
   };
   /** Delete a workflow template. */
@@ -889,7 +891,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowTemplate;
   };
   /** List workflow templates. */
@@ -905,7 +907,7 @@ export interface Operations {
     kind: "unary";
     params: { namespace: string; name: string };
     query: Record<never, never>;
-    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: { dryRun?: string[] | undefined; fieldManager?: string | undefined; fieldValidation?: string | undefined } | undefined };
+    body: { name?: string | undefined; namespace?: string | undefined; template?: WorkflowTemplate | undefined; createOptions?: CreateOptions | undefined };
     answer: WorkflowTemplate;
   };
 }
