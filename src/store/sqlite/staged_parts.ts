@@ -44,7 +44,8 @@ export async function writeStaged<T>(
     }
     return await database.write(() => write(staged));
   } catch (error) {
-    for (const name of names) await dropRemains(database, name);
+    // What stays is dropped at the next start.
+    for (const name of names) await dropRemains(database, name).catch(() => {});
     throw error;
   }
 }
