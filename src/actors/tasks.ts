@@ -187,7 +187,7 @@ export class Tasks {
     if (type !== "task-ended") return this.#deps.post(actor, fact as unknown as Json, () => {});
     // A report that the workflow refuses would leave its step running for ever.
     const isSound = isFact(fact);
-    if (!isSound) this.#deps.log.error({ task, fact }, "no outcome of a task");
+    if (!isSound) this.#deps.log.error({ task, outcome: shown(fact) }, "no outcome of a task");
     const body = (isSound ? fact : { type, task, outcome: NO_OUTCOME }) as unknown as Json;
     this.#running.delete(task);
     this.#deps.post(actor, body, () =>
@@ -195,6 +195,11 @@ export class Tasks {
         if (!this.#running.has(task)) this.#known.delete(task);
       }));
   }
+}
+
+/** An outcome for the log, without values: those of outputs may be secret, and long. */
+function shown({ outcome }: Extract<Fact, { type: "task-ended" }>): Record<string, unknown> {
+  return { ...outcome, outputs: Object.keys(outcome.outputs ?? {}) };
 }
 
 /** What a task reports may repeat its template, such as an address that it could not reach. */

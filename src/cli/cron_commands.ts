@@ -5,7 +5,7 @@ import { timeOf } from "../base/time_of.ts";
 import { ClientError } from "../client/transport.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import type { CronWorkflow } from "../spec/manifest.ts";
-import { scheduledTimeAnnotation } from "../spec/naming.ts";
+import { backfillLabel, scheduledTimeAnnotation } from "../spec/naming.ts";
 import {
   type Context,
   contextOf,
@@ -96,7 +96,7 @@ async function backfill(context: Context, name: string, options: BackfillOptions
     const submitOptions = {
       name: made,
       annotations: `${annotation}=${scheduled}`,
-      labels: `${naming.labelPrefix}backfill=${name}`,
+      labels: `${backfillLabel(naming)}=${name}`,
       ...(options.argname !== undefined && { parameters: [`${options.argname}=${scheduled}`] }),
     };
     // One that has moved to the archive no longer holds its name.

@@ -57,6 +57,11 @@ export function isEndBySignal(exitCode: number): boolean {
   return exitCode === 137 || exitCode === 143;
 }
 
+/** The same, unless it was the kernel that ended it, for want of memory: that is the container's own failure. */
+export function isEndFromOutside(exitCode: number, reason: string | undefined): boolean {
+  return isEndBySignal(exitCode) && reason !== "OOMKilled";
+}
+
 /** The container whose outputs count; undefined when a container set has none named `main`. */
 export function mainContainer(
   containers: readonly PlannedContainer[],

@@ -102,6 +102,11 @@ export function cronLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string 
   return `${labelPrefix}cron-workflow`;
 }
 
+/** Label of workflows that a backfill of a cron workflow started: its name. */
+export function backfillLabel({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
+  return `${labelPrefix}backfill`;
+}
+
 /** Annotation of workflows that a cron workflow made: the time for which. */
 export function scheduledTimeAnnotation({ labelPrefix }: Pick<Naming, "labelPrefix">): string {
   return `${labelPrefix}scheduled-time`;

@@ -1,4 +1,5 @@
 /** Why a workflow must not continue: a shutdown, or its deadline. */
+import { MAX_TIME } from "../../base/time_of.ts";
 import { executedSpec, type WorkflowState } from "../state.ts";
 import type { Turn } from "../turn.ts";
 
@@ -40,9 +41,6 @@ export function shutdownMessage({ specs, header }: WorkflowState): string | unde
   const text = `Stopped with strategy '${shutdown}'`;
   return header.stopMessage === undefined ? text : `${text}: ${header.stopMessage}`;
 }
-
-/** The last time that a date can have, epoch ms. */
-const MAX_TIME = 8.64e15;
 
 /** When the time of the workflow is up, epoch ms; undefined when it has no deadline. */
 export function workflowDeadline(turn: Turn): number | undefined {

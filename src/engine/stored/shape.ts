@@ -1,5 +1,6 @@
 /** Checks whether values that come out of a store are what their types say. The tables of stored things are made of them. */
 import { isJsonObject } from "../../base/json.ts";
+import { MAX_TIME } from "../../base/time_of.ts";
 import { fits } from "../../spec/fits.ts";
 import type { Schema } from "../../spec/schema/schema.ts";
 
@@ -7,9 +8,6 @@ import type { Schema } from "../../spec/schema/schema.ts";
 export type Check = (value: unknown) => boolean;
 /** What each member must be. */
 export type Members<T> = { readonly [K in keyof Required<T>]: Check };
-
-/** The largest time that a date can have, epoch ms. */
-const MAX_TIME = 8.64e15;
 
 // Values come from JSON.parse.
 export const isText: Check = (value) => typeof value === "string";

@@ -2,7 +2,7 @@
 import type { TaskOutcome } from "../../engine/command.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import type { Container, Template } from "../../spec/manifest.ts";
-import { isEndBySignal } from "../container_plan.ts";
+import { isEndBySignal, isEndFromOutside } from "../container_plan.ts";
 import { LATE } from "../deadline.ts";
 import { ENDED_ANNOTATION, progressAnnotation } from "./pod_marks.ts";
 import { HELPER_NAME, MESSAGE_PREFIX } from "./wrapper.ts";
@@ -212,7 +212,7 @@ function failureOf(
   const rank = ({ name, state }: ContainerStatus) => {
     if (!mains.includes(name)) return 4;
     const { exitCode = 0, reason } = state?.terminated ?? {};
-    return (name === "main" ? 0 : 1) + (isEndBySignal(exitCode) && reason !== "OOMKilled" ? 2 : 0);
+    return (name === "main" ? 0 : 1) + (isEndFromOutside(exitCode, reason) ? 2 : 0);
   };
   const containers = [...(status.containerStatuses ?? [])].sort((a, b) => rank(a) - rank(b));
   for (const container of containers) {
@@ -265,7 +265,7 @@ function describe(
   { exitCode, reason = "Error", message }: NonNullable<ContainerState["terminated"]>,
   outsideCause: string,
 ): string {
-  const isEndedFromOutside = isEndBySignal(exitCode) && reason !== "OOMKilled";
+  const isEndedFromOutside = isEndFromOutside(exitCode, reason);
   const own = ownMessage(message) || (isEndedFromOutside ? outsideCause : "");
   return `${name}: ${reason} (exit code ${exitCode})${own === "" ? "" : `: ${own}`}`;
 }

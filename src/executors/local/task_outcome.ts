@@ -1,6 +1,6 @@
 /** Pure: the outcome of a task on this machine, from the ends of its containers. */
 import type { TaskOutcome } from "../../engine/command.ts";
-import { isEndBySignal, type PlannedContainer } from "../container_plan.ts";
+import { isEndBySignal, isEndFromOutside, type PlannedContainer } from "../container_plan.ts";
 import type { ContainerEnd, RunningContainer } from "./runtime.ts";
 import { addResources, resourcesDuration } from "../resources_duration.ts";
 
@@ -22,7 +22,7 @@ export function failureOf(
 ): Pick<TaskOutcome, "phase" | "message"> | undefined {
   const rank = ({ container, end }: EndedContainer) => {
     if (container.role !== "main") return 4;
-    const isEnded = "code" in end && isEndBySignal(end.code) && end.reason !== "OOMKilled";
+    const isEnded = "code" in end && isEndFromOutside(end.code, end.reason);
     return (container === main ? 0 : 1) + (isEnded ? 2 : 0);
   };
   for (const { container, end } of ended.toSorted((a, b) => rank(a) - rank(b))) {

@@ -25,7 +25,7 @@ import {
   ManifestKind,
   type Workflow,
 } from "../../spec/manifest.ts";
-import { apiVersionOf } from "../../spec/naming.ts";
+import { apiVersionOf, backfillLabel } from "../../spec/naming.ts";
 import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { loadTemplates } from "../manifests/template_access.ts";
@@ -222,7 +222,7 @@ async function reconcileCron(
     if (stops({ ...cron, status: after }, deps)) await stopForGood(deps, namespace, name);
   }
   // A backfill may be of many times. It would lose what it has done, and do it again when it is repeated.
-  const backfill = `${deps.settings.naming.labelPrefix}backfill`;
+  const backfill = backfillLabel(deps.settings.naming);
   const regular = children.filter(({ labels }) => labels[backfill] === undefined);
   const finished = regular.filter(({ phase }) => isCompleted(phase)).map((child) => ({
     name: child.name,
