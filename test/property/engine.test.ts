@@ -517,6 +517,11 @@ describe("any workflow", () => {
         };
         world.run();
         checkProgress(world.state);
+        if (world.state.header.phase === "Succeeded") return;
+        world.ended.clear();
+        control(world.state, { type: "retry" }, world.env);
+        world.run();
+        checkProgress(world.state);
       }),
       { numRuns: RUNS / 4, interruptAfterTimeLimit: 30_000 },
     );

@@ -12,6 +12,9 @@ interface Sum {
   resources: Record<string, number> | undefined;
 }
 
+/** Up to so many nodes of a workflow, a walk for each group costs less than to know what follows what. */
+const MAX_WALKED = 32;
+
 type Following = NodeRecord | "nothing" | undefined;
 
 /** The children of each node, for walks. Nodes are numbers, in the order of creation. */
@@ -63,6 +66,7 @@ export class SumsBelow {
   static *over(state: WorkflowState, edges: Edges, outbound: KnownOutbound): Steps<SumsBelow> {
     const sums = new SumsBelow(state, edges, outbound);
     const { ordered } = edges;
+    if (ordered.length <= MAX_WALKED) return sums;
     let hasDag = false;
     for (let at = 0; at < ordered.length; at++) {
       const node = ordered[at] as NodeRecord;
