@@ -203,6 +203,27 @@ describe.skipIf(missing !== undefined)(
       await ui.page.locator(".headline .phase", { hasText: "Succeeded" }).waitFor();
     });
 
+    test("a resubmission whose answer was lost is made once, however often it is asked for", async () => {
+      await ui.submit("copied", WAITS);
+      await ui.open("/workflows/default/copied");
+      const resubmit = async () => {
+        await ui.button("Resubmit").click();
+        await ui.page.getByRole("dialog").getByRole("button", { name: "Resubmit" }).click();
+      };
+      await ui.page.route(/\/copied\/resubmit$/, async (route) => {
+        await route.fetch();
+        await route.abort();
+      }, { times: 1 });
+      await resubmit();
+      await shows(/No answer came, so it may have been done all the same/);
+      await resubmit();
+      await ui.page.waitForURL(/\/workflows\/default\/copied-/);
+      const { items } = await ui.call("GET", "workflows/default") as {
+        items: { metadata: { name: string } }[];
+      };
+      expect(items.filter(({ metadata }) => metadata.name.startsWith("copied-"))).toHaveLength(1);
+    });
+
     test("a workflow that changed long ago is read once, and followed from now on", async () => {
       await ui.submit("old", WAITS);
       // More than the server keeps of the changes: it looks at that after every 64.

@@ -4,7 +4,7 @@ import type { Verb } from "../model/actions.ts";
 import { titleOf } from "../model/tree.ts";
 import { workflowPath } from "../paths.ts";
 import { TEXTS } from "../texts.ts";
-import { api, refusalOf } from "./api.ts";
+import { api, once, refusalOf } from "./api.ts";
 import { notify } from "./notices.ts";
 
 export interface ActionOptions {
@@ -56,10 +56,16 @@ async function call(verb: Verb, ref: Ref, options: ActionOptions): Promise<strin
       });
       return ref.name;
     case "resubmit": {
-      const made = await api.callMinimal("WorkflowService_ResubmitWorkflow", {
-        params,
-        body: { parameters },
-      });
+      const about = JSON.stringify([verb, params, parameters]);
+      const made = await once(
+        about,
+        (idempotencyKey) =>
+          api.callMinimal("WorkflowService_ResubmitWorkflow", {
+            params,
+            body: { parameters },
+            idempotencyKey,
+          }),
+      );
       return made.metadata.name ?? ref.name;
     }
     case "delete":

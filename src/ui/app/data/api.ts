@@ -10,6 +10,11 @@ import { ROOT } from "./root.ts";
 const WARN_EVERY_MS = 60_000;
 const warnedAt = new Map<string, number>();
 
+/** How many requests without an answer are remembered. */
+const MAX_UNANSWERED = 32;
+/** Keys of requests that make something and got no answer, by what they are about. */
+const unanswered = new Map<string, string>();
+
 export const api = createClient({
   server: location.origin + ROOT.replace(/\/$/, ""),
   fetch: fetchAndTell,
@@ -33,7 +38,7 @@ export interface Trouble {
 /** No answer, or one that another attempt may better. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ClientError &&
-    (error.status === 0 || error.status === 429 || error.status >= 500);
+    (error.status === 0 || error.status === 429 || (error.status >= 500 && error.status !== 501));
 }
 
 /** What an error of a call means for the visitor. */
@@ -56,4 +61,35 @@ export function troubleOf(error: unknown): Trouble {
 export function refusalOf(error: unknown): string {
   const { kind, message } = troubleOf(error);
   return kind === "unreachable" ? TEXTS.troubles.unreachable.unanswered : message;
+}
+
+/**
+ * Makes something once: what was sent without an answer may be there, so the same sent once more has the same key, gets that
+ * answer, and makes nothing.
+ * @param about says what is sent; another one is another request
+ */
+export async function once<T>(
+  about: string,
+  create: (idempotencyKey: string) => Promise<T>,
+): Promise<T> {
+  const key = unanswered.get(about) ?? newKey();
+  unanswered.delete(about);
+  try {
+    return await create(key);
+  } catch (error) {
+    if (isPassing(error)) remember(about, key);
+    throw error;
+  }
+}
+
+function remember(about: string, key: string): void {
+  unanswered.set(about, key);
+  const [oldest] = unanswered.keys();
+  if (unanswered.size > MAX_UNANSWERED && oldest !== undefined) unanswered.delete(oldest);
+}
+
+/** Names one request. `crypto.randomUUID` is missing where the page came without TLS. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36))
+    .join("-");
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Workflow } from "../../../spec/manifest.ts";
-import { api, refusalOf } from "../data/api.ts";
+import { api, once, refusalOf } from "../data/api.ts";
 import { notify } from "../data/notices.ts";
 import { usePolled } from "../data/polled.ts";
 import { useRights } from "../data/rights.ts";
@@ -81,10 +81,15 @@ async function act(verb: ArchivedVerb, { metadata }: Workflow): Promise<string |
         return workflowPath(namespace, name);
       }
       case "resubmit": {
-        const made = await api.callMinimal("ArchivedWorkflowService_ResubmitArchivedWorkflow", {
-          params,
-          body: { namespace, name },
-        });
+        const made = await once(
+          `${verb} ${uid}`,
+          (idempotencyKey) =>
+            api.callMinimal("ArchivedWorkflowService_ResubmitArchivedWorkflow", {
+              params,
+              body: { namespace, name },
+              idempotencyKey,
+            }),
+        );
         const path = workflowPath(namespace, made.metadata.name ?? "");
         notify(TEXTS.actions.resubmit.done(name), {
           link: { path, text: made.metadata.name ?? "" },

@@ -1,9 +1,9 @@
 /** The end of every way to submit: a dry run that shows what would be made, and the submission itself. */
 import type { ComponentChildren, JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { MinimalAnswer } from "../../../../client/answer.ts";
 import type { Workflow } from "../../../../spec/manifest.ts";
-import { isPassing, troubleOf } from "../../data/api.ts";
+import { once, troubleOf } from "../../data/api.ts";
 import { notify } from "../../data/notices.ts";
 import { useRights } from "../../data/rights.ts";
 import { navigate } from "../../data/router.ts";
@@ -33,7 +33,6 @@ export function SubmitForm(
   const [refusal, setRefusal] = useState<string | undefined>(undefined);
   const [preview, setPreview] = useState<{ about: string; workflow: Workflow } | undefined>();
   const [isBusy, setBusy] = useState(false);
-  const createOnce = useOnce(about, create);
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true);
     setRefusal(undefined);
@@ -44,7 +43,7 @@ export function SubmitForm(
     setBusy(false);
   };
   const send = async () => {
-    const { metadata: { name = "" } } = await createOnce();
+    const { metadata: { name = "" } } = await once(`${namespace} ${about}`, create);
     onMade?.();
     notify(TEXTS.submit.made(name));
     navigate(workflowPath(namespace, name));
@@ -76,29 +75,6 @@ export function SubmitForm(
       {preview?.about === about && <Preview workflow={preview.workflow} />}
     </form>
   );
-}
-
-/** What was sent without an answer may be there: the same sent once more gets that answer, and makes nothing. */
-function useOnce(about: string, create: SubmitFormProps["create"]): () => Promise<MinimalAnswer> {
-  const unanswered = useRef<{ about: string; key: string } | undefined>(undefined);
-  return async () => {
-    const key = unanswered.current?.about === about ? unanswered.current.key : newKey();
-    unanswered.current = { about, key };
-    try {
-      const made = await create(key);
-      unanswered.current = undefined;
-      return made;
-    } catch (error) {
-      if (!isPassing(error)) unanswered.current = undefined;
-      throw error;
-    }
-  };
-}
-
-/** Names one request. `crypto.randomUUID` is missing where the page came without TLS. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36))
-    .join("-");
 }
 
 /** What would be made, as the server tells it. */
