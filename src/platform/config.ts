@@ -106,7 +106,7 @@ export const CONFIG_TABLE = {
     env: "EXECUTOR",
     default: "process",
     choices: ExecutorName,
-    doc: "What runs the steps: processes of this machine, containers, pods, or nothing",
+    doc: "What runs the steps: processes on this machine, containers, pods, or nothing",
   },
   allowRemoteProcess: {
     type: "switch",
@@ -124,7 +124,7 @@ export const CONFIG_TABLE = {
     expected:
       "hostPath=/FOLDER, capability=NAME, privileged, hostNetwork, hostPID, hostIPC or subPath, with commas between them",
     doc:
-      "What templates may use of this machine with --executor container, with commas between them: hostPath=/FOLDER (that one exactly), capability=NAME, privileged, hostNetwork, hostPID, hostIPC, subPath (of volumes that others write to); empty: nothing",
+      "What templates may use of this machine with --executor container, separated by commas: hostPath=/FOLDER (that one exactly), capability=NAME, privileged, hostNetwork, hostPID, hostIPC, subPath (of volumes that others write to); empty: nothing",
   },
   authMode: {
     type: "choices",
@@ -170,7 +170,7 @@ export const CONFIG_TABLE = {
     env: "SSO_CLIENT_ID",
     default: "",
     doc:
-      "With --auth-mode sso: people log in at the issuer, as users of this client of it; also an accepted audience",
+      "With --auth-mode sso: id of the client with which people log in at the issuer; also an accepted audience",
   },
   ssoClientSecret: {
     type: "text",
@@ -204,7 +204,7 @@ export const CONFIG_TABLE = {
     pattern: /^(\*|[A-Za-z0-9_.*-]+(\s*,\s*[A-Za-z0-9_.*-]+)*)$/,
     expected: "names like sluice.example.com or *.example.com with commas between them, or *",
     doc:
-      "With --auth-mode server on more than loopback: names by which the server is called, with commas between them, besides addresses, names without a dot and that of the machine; * takes any, also those that a hostile page gives it",
+      "With --auth-mode server on more than loopback: names by which the server is called, separated by commas, besides addresses, names without a dot and that of the machine; * takes any, also those that a hostile page gives it",
   },
   allowRemoteWithoutAuth: {
     type: "switch",
@@ -218,7 +218,7 @@ export const CONFIG_TABLE = {
     env: "TRACE_VALUES",
     default: false,
     doc:
-      "Traces also show the values of parameters and the messages of workflows and steps, which may hold what not every reader of traces should see. Traces are sent if the variables of OpenTelemetry say where to, such as OTEL_EXPORTER_OTLP_ENDPOINT",
+      "Traces also show the values of parameters and the messages of workflows and steps, which may be confidential. Traces are sent if a variable of OpenTelemetry says where to, such as OTEL_EXPORTER_OTLP_ENDPOINT",
   },
   logLevel: {
     type: "choice",
@@ -258,7 +258,7 @@ export const CONFIG_TABLE = {
     min: 0,
     max: 16,
     doc:
-      "Replicas of Redis that must have a write before it is answered; it is 503, and may be done, if too few have it in time",
+      "Replicas of Redis that must have a write before it is answered. If too few have it in time, the answer is 503, and the write may be done all the same",
   },
   redisWaitTimeout: {
     type: "duration",
@@ -291,7 +291,8 @@ export const CONFIG_TABLE = {
     default: 64,
     min: 1,
     max: 1_000_000,
-    doc: "Events queued and in work for each live replica before 503",
+    doc:
+      "Events that may be queued or in progress for each live replica; beyond that, senders get 503",
   },
   eventWorkerCount: {
     type: "integer",
@@ -323,7 +324,7 @@ export const CONFIG_TABLE = {
     default: 20,
     min: 1,
     max: 1_000,
-    doc: "Writes a second of the status of Workflow objects, at most",
+    doc: "Most writes a second of the status of Workflow objects",
   },
   idempotencyTtl: {
     type: "duration",
@@ -394,7 +395,7 @@ export const CONFIG_TABLE = {
     default: "namespace",
     choices: ArtifactKeys,
     doc:
-      "Which keys of the artifact repository a workflow may use: namespace (those that begin with its own) or shared (all: namespaces are not walls)",
+      "Which keys of the artifact repository a workflow may use: namespace (those that begin with its own) or shared (all: namespaces do not separate artifacts)",
   },
   maxArtifactBytes: {
     type: "integer",
@@ -428,7 +429,7 @@ export const CONFIG_TABLE = {
     default: "default",
     mayBeEmpty: true,
     doc:
-      "Namespace in which the pages of a caller begin whose token names none; empty: the pages choose",
+      "Namespace in which the pages begin if the caller's token names none; empty: the pages choose",
   },
   argoUiDir: {
     type: "text",
@@ -442,7 +443,7 @@ export const CONFIG_TABLE = {
     env: "HELPER_IMAGE",
     default: "sluice:latest",
     doc:
-      "Image with a static /bin/busybox that brings outputs home from pods; the server's own has it",
+      "Image with a static /bin/busybox that brings outputs back from pods; the server's own image has it",
   },
   callbackUrl: {
     type: "text",
@@ -464,7 +465,7 @@ export const CONFIG_TABLE = {
     env: "WEBHOOK_ALLOW",
     default: "",
     doc:
-      "Targets of subscriptions besides public addresses: addresses, ranges such as 10.0.0.0/8 and host names, with commas between them; * allows all. What is private to the server stays out of reach otherwise",
+      "Targets of subscriptions besides public addresses: addresses, ranges such as 10.0.0.0/8 and host names, separated by commas; * allows all. All other addresses that are not public are refused",
   },
   webhookAdminNamespace: {
     type: "text",
@@ -479,7 +480,7 @@ export const CONFIG_TABLE = {
     default: 1_000,
     min: 1,
     max: 10_000,
-    doc: "Most subscriptions of all namespaces; a further one is refused",
+    doc: "Most subscriptions in all namespaces together; a further one is refused",
   },
   webhookNamespaceSubscriptions: {
     type: "integer",
@@ -577,7 +578,7 @@ export const CONFIG_TABLE = {
     min: 1024,
     max: 2 ** 40,
     doc:
-      "Bytes of request bodies that are held at a time; one sender may hold half of them, those who have not proved who they are a quarter together",
+      "Bytes of request bodies that are held at a time; one sender may hold half of them; all senders that have not proved who they are may hold a quarter together",
   },
   maxBodyMembers: {
     type: "integer",
@@ -611,15 +612,14 @@ export const CONFIG_TABLE = {
     default: 30_000,
     min: 100,
     max: 3_600_000,
-    doc:
-      "How long the body of a request may take to arrive; of an upload, how long nothing may arrive",
+    doc: "How long the body of a request may take to arrive; for an upload, how long it may pause",
   },
   accessControlAllowOrigin: {
     type: "text",
     env: "ACCESS_CONTROL_ALLOW_ORIGIN",
     default: "",
     doc:
-      "Origins whose pages may call from a browser, with commas between them, or *; empty: only pages of this server",
+      "Origins whose pages may call from a browser, separated by commas, or *; empty: only pages of this server",
   },
   apiRateLimit: {
     type: "integer",
@@ -667,7 +667,7 @@ export const CONFIG_TABLE = {
     env: "ARCHIVE_RETENTION",
     default: "",
     doc:
-      "How long --archive-store keeps workflows after their end: rules with ; between them, of which the first that fits counts, as in 'labels=\"keep=true\" forever; phase=Failed 90d; namespace=dev 7d; 30d'; empty: for ever",
+      "How long --archive-store keeps workflows after their end: rules separated by ; of which the first that fits applies, as in 'labels=\"keep=true\" forever; phase=Failed 90d; namespace=dev 7d; 30d'; empty: for ever",
   },
   archiveStore: {
     type: "text",
@@ -676,7 +676,7 @@ export const CONFIG_TABLE = {
     pattern: /^(store|sqlite:.+|postgres(ql)?:\/\/.+)$/,
     expected: "store, sqlite:FOLDER or postgres://…",
     doc:
-      "Where finished workflows go after --keep-finished: sqlite:FOLDER (of one server), postgres://…, or store: they stay where they are; empty: a file in the folder of --store sqlite:FOLDER, with other stores as store",
+      "Where finished workflows go after --keep-finished: sqlite:FOLDER (of one server), postgres://…, or store: they stay where they are. Empty: a file in the folder of --store sqlite:FOLDER; with other stores, the same as store",
   },
   keepFinished: {
     type: "duration",
@@ -694,27 +694,28 @@ export const CONFIG_TABLE = {
     min: 0,
     max: 36_500 * 86_400_000,
     doc:
-      "The same for workflows that have failed: they may be retried. A retry also finds them in the archive",
+      "The same for workflows that have failed, since they are retried more often. A retry also finds them in the archive",
   },
   archiveClusterName: {
     type: "text",
     env: "ARCHIVE_CLUSTER_NAME",
     default: "default",
     doc:
-      "Under which name of a cluster rows stand in --archive-store postgres://…; as persistence.clusterName of Argo Workflows, with which it may be shared",
+      "Cluster name of the rows in --archive-store postgres://…; the same as persistence.clusterName if Argo Workflows shares the archive",
   },
   archiveInstanceId: {
     type: "text",
     env: "ARCHIVE_INSTANCE_ID",
     default: "",
-    doc: "Instance id of the rows in --archive-store postgres://…, as instanceID of Argo Workflows",
+    doc:
+      "Instance id of the rows in --archive-store postgres://…; the same as instanceID if Argo Workflows shares the archive",
   },
   archiveIndexParameters: {
     type: "text",
     env: "ARCHIVE_INDEX_PARAMETERS",
     default: "",
     doc:
-      "Names of parameters by which lists find workflows of --archive-store quickly, with commas between them",
+      "Names of parameters by which lists find workflows of --archive-store quickly, separated by commas",
   },
   drainTimeout: {
     type: "duration",
