@@ -27,7 +27,7 @@ export function variablesPage(): string {
     "# Template variables",
     "",
     "Write a variable as `{{name}}` in a string, or use it in `{{= expression }}`. Lint refuses names that can't exist in that place.",
-    "In an expression too, a value is text, whatever it holds: `asInt` and `asFloat` make a number of it, `fromJSON` a list or map. What other names begin with, such as `workflow.labels`, is a map there. Only the last three tables have values of other types.",
+    "In an expression too, a value is text, whatever it holds: `asInt` and `asFloat` make a number of it, `fromJSON` a list or map. The beginning of a longer name, such as `workflow.labels`, is a map there. Only the last three tables have values of other types.",
     "Generated from `src/spec/validation/variables.ts` by `deno run -A tools/variables_page.ts`.",
   ];
   for (const [scope, title] of Object.entries(SCOPES)) {

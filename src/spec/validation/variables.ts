@@ -82,7 +82,7 @@ function nodeRows(scope: "steps" | "tasks"): Variable[] {
       [`${prefix}.callback.resume`, `URL that ends its wait; ${anyStep}`],
       [`${prefix}.callback.stop`, `URL that fails its wait; ${anyStep}`],
       [`${prefix}.callback.heartbeat`, `URL that restarts its timeout; ${anyStep}`],
-      [`${prefix}.callback.token`, `What ends these URLs, for all three; ${anyStep}`],
+      [`${prefix}.callback.token`, `Last part of these URLs, valid for all three; ${anyStep}`],
     ]),
   ];
 }
@@ -162,12 +162,12 @@ export const VARIABLES: readonly Variable[] = [
   ]),
   ...rows("http", "always", [
     ["request.method", "Method sent"],
-    ["request.url", "Address asked"],
+    ["request.url", "Address of the request"],
     ["request.body", "Body sent"],
     ["request.headers", "Headers sent", "JSON"],
-    ["response.statusCode", "Status answered", "number"],
-    ["response.body", "Body answered"],
-    ["response.headers", "Headers answered", "JSON"],
+    ["response.statusCode", "Status of the answer", "number"],
+    ["response.body", "Body of the answer"],
+    ["response.headers", "Headers of the answer", "JSON"],
   ]),
   ...rows("cron", "always", [
     ["cronworkflow.name", "Name of the cron workflow"],
