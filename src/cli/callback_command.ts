@@ -32,7 +32,7 @@ export function addCallbackCommand(program: Command): void {
     .description("make URLs with which another system resumes or stops a waiting step")
     .requiredOption(
       "--node-field-selector <terms>",
-      "the steps, by name or displayName; also of steps that will wait",
+      "which steps, by name or displayName; a step with a callback need not wait yet",
     )
     .option("--expires <duration>", "how long the URLs are valid, such as 24h")
     .addOption(outputOption("json", "yaml"))

@@ -32,7 +32,7 @@ import {
 import { printWorkflow } from "./workflow_text.ts";
 
 const NODE_SELECTOR =
-  "nodes by id, name, displayName, templateName, phase, templateRef.name or inputs.parameters.NAME.value";
+  "nodes by id, name, displayName, templateName, phase, templateRef.name, templateRef.template or inputs.parameters.NAME.value";
 
 interface ControlOptions extends OutputOptions, FollowOptions, WatchLook, WorkflowFilters {
   message?: string;

@@ -273,7 +273,7 @@ function addLogs(program: Command): void {
 
 function addCopy(program: Command): void {
   program.command("cp <name> <folder>").description(
-    "copy output artifacts of a workflow into files",
+    "copy output artifacts of a workflow to files",
   )
     .option("--node-name <name>", "only of this node")
     .option("--node-id <id>", "only of the node with this id")
@@ -281,7 +281,7 @@ function addCopy(program: Command): void {
     .option("--artifact-name <name>", "only this artifact")
     .option(
       "--path <pattern>",
-      "folder of each file below the given one",
+      "subfolder of <folder> for each artifact",
       "{namespace}/{workflowName}/{nodeId}/outputs/{artifactName}",
     )
     .addHelpText(...example("sluice cp my-wf ./out --artifact-name report"))

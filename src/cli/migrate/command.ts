@@ -41,7 +41,7 @@ const USUAL_EXECUTOR: ExecutorName = "kubernetes";
 
 /** Registers `migrate`. `exit` receives the exit status of a command that ran. */
 export function addMigrateCommand(program: Command, exit: (status: number) => void): void {
-  const group = program.command("migrate").description("import what another service has");
+  const group = program.command("migrate").description("import from another service");
   group.command("argo")
     .description(
       "import templates, cron workflows, bindings, ConfigMaps and finished workflows of Argo Workflows; " +
