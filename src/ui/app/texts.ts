@@ -95,14 +95,14 @@ export const TEXTS = {
   connection: {
     lost: "Connection lost – what you see may be old. Trying again …",
     refused:
-      "You may not watch this, so what you see gets old. Load the page again to see what is new.",
+      "You may not watch this, so what you see goes out of date. Reload the page to see what is new.",
     back: "Connected again – everything is up to date.",
   },
   fault: {
     title: "This part cannot be shown",
     next: "The rest of the page works. The cause was:",
   },
-  trying: "Trying again every few seconds. If it stays so, the server's log says more.",
+  trying: "Trying again every few seconds. If this continues, the server's log says more.",
   troubles: {
     login: {
       title: "Please log in",
@@ -127,7 +127,7 @@ export const TEXTS = {
     refused: { title: "The server refused the request", next: "It says why:" },
     server: {
       title: "Something went wrong",
-      next: "Try again. If it stays so, the server's log says more.",
+      next: "Try again. If this continues, the server's log says more.",
     },
   },
   keys: {
@@ -155,7 +155,7 @@ export const TEXTS = {
         ? "The server does not know this token, or it has expired."
         : `The server does not accept this token: ${message}`,
     open: "This server asks nobody to log in: whoever reaches it may see and do everything.",
-    goOn: "Go on",
+    goOn: "Continue",
     already: (who: string) => `You are logged in as ${who}. Another token replaces that login.`,
   },
   list: {
@@ -236,7 +236,7 @@ export const TEXTS = {
     atLeast: "at least ",
     partWhy:
       "Only these were counted. Older workflows may add to each phase. Without filters, or with a " +
-      "time alone, all are counted.",
+      "filter by time alone, all are counted.",
   },
   actions: {
     message: "Message (optional)",
@@ -423,7 +423,7 @@ export const TEXTS = {
     larger: "Larger",
     smaller: "Smaller",
     fit: "Fit",
-    foldAll: "Fold as at first",
+    foldAll: "Reset folding",
     find: "Find a step by name or input",
     findHint: "Find a step",
     findNext: "Next",
@@ -627,8 +627,7 @@ export const TEXTS = {
       "server can allow it.",
     conflict: {
       title: "Somebody else has changed it",
-      what:
-        "Your text is made from an older version, so it is not stored. Nothing of it is lost. " +
+      what: "Your text is based on an older version, so it is not stored. Nothing of it is lost. " +
         "This is stored now:",
       refused: "Somebody else has changed it meanwhile. What is stored now stands above.",
       unchanged: "The text below is an older version. This is stored now:",
@@ -765,7 +764,7 @@ export const TEXTS = {
       noHeaders: "No header that begins with x- came with it.",
       notKept: "The event itself is not kept. Dead letters are, and of the others a sample up to " +
         "16 KiB (--kept-event-rate).",
-      queued: "The event itself can be seen when it has ended.",
+      queued: "The event itself can be seen when it has been dispatched.",
       forbidden: "You may not see the payload: that needs the right to update event bindings in " +
         "this namespace.",
       bytes: "Its bytes, as they are stored",
@@ -824,7 +823,7 @@ export const TEXTS = {
       try: "Try it with an event",
       remove: "Delete",
       removeAsk: (name: string) => `Delete the event binding ${name}?`,
-      removeWhat: "Events that come from now on start nothing by it. This cannot be undone.",
+      removeWhat: "Events that come from now on start nothing through it. This cannot be undone.",
       removed: (name: string) => `The event binding ${name} is deleted.`,
       notRemoved: (name: string) => `The event binding ${name} could not be deleted.`,
       what: "selector",
@@ -1072,8 +1071,8 @@ export const TEXTS = {
     rest: (count: number) => `… and ${count.toLocaleString("en")} more`,
     place: {
       CONFIGMAP: (cmName: string, key: string) =>
-        `Its limit stands under “${key}” in the config map “${cmName}”.`,
-      DATABASE: (key: string) => `Its limit stands under “${key}” in the server's own limits.`,
+        `Its limit is under “${key}” in the config map “${cmName}”.`,
+      DATABASE: (key: string) => `Its limit is under “${key}” in the server's own limits.`,
     },
     change: "Change the limit",
     limit: "Most holders at a time",
@@ -1176,9 +1175,8 @@ export const TEXTS = {
       },
       silent: {
         what: (names: string) => `No answer from ${names}.`,
-        todo:
-          "It has just ended, its event loop is blocked, or its version is older. If it stays so, " +
-          "look at its log. Its shards go to others when its lease runs out.",
+        todo: "It has just ended, its event loop is blocked, or its version is older. If this " +
+          "continues, look at its log. Its shards go to others when its lease runs out.",
       },
       slow: {
         what: (name: string, ms: number) => `${name} needed ${ms} ms to answer.`,
@@ -1189,7 +1187,7 @@ export const TEXTS = {
         what: (count: number) => `${many(count, "shard has", "shards have")} no owner.`,
         todo:
           "Their workflows stand still for now. When replicas come and go, that lasts a few seconds. " +
-          "If it stays so, a replica does not answer or the store refuses leases: see the log.",
+          "If this continues, a replica does not answer or the store refuses leases: see the log.",
       },
       versions: {
         what: (versions: string) => `Replicas run different versions: ${versions}.`,

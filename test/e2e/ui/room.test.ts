@@ -221,7 +221,7 @@ describe.skipIf(missing !== undefined)(
       await group.click();
       await expect.poll(() => ui.page.locator(".step").count()).toBeGreaterThan(40);
       await readableSteps();
-      await ui.button("Fold as at first").click();
+      await ui.button("Reset folding").click();
       await group.locator(".title", { hasText: "check-… (60)" }).waitFor();
       await ui.page.getByRole("searchbox").fill("nowhere");
       await ui.page.getByText("No step has this").waitFor();

@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)(
         await ui.page.locator("svg .far").waitFor();
       });
       expect(longestTask).toBeLessThan(TASK);
-      await ui.button("Fold as at first").click();
+      await ui.button("Reset folding").click();
       await ui.page.locator("svg .kind-loop").waitFor();
       // One item is found without all of the others.
       await ui.page.keyboard.press("/");

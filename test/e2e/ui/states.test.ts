@@ -402,7 +402,7 @@ describe.skipIf(missing !== undefined)(
         await ui.open("/login?from=/waiting");
         await shows("This server asks nobody to log in");
         expect(await ui.page.getByLabel("Token").count()).toBe(0);
-        await ui.page.getByRole("link", { name: "Go on" }).click();
+        await ui.page.getByRole("link", { name: "Continue" }).click();
         await ui.page.waitForURL(/\/waiting$/);
       });
 
