@@ -82,7 +82,7 @@ function nodeRows(scope: "steps" | "tasks"): Variable[] {
       [`${prefix}.callback.resume`, `URL that ends its wait; ${anyStep}`],
       [`${prefix}.callback.stop`, `URL that fails its wait; ${anyStep}`],
       [`${prefix}.callback.heartbeat`, `URL that restarts its timeout; ${anyStep}`],
-      [`${prefix}.callback.token`, `Last part of these URLs, valid for all three; ${anyStep}`],
+      [`${prefix}.callback.token`, `One token for all three URLs; ${anyStep}`],
     ]),
   ];
 }
