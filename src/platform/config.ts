@@ -380,7 +380,8 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "WORK_DIR",
     default: ".sluice",
-    doc: "Folder for tasks, their logs and artifacts on this machine; with sqlite: the store's own",
+    doc:
+      "Folder for tasks, their logs and artifacts on this machine. Has no effect with --store sqlite:FOLDER, which keeps them in FOLDER",
   },
   artifacts: {
     type: "text",
@@ -594,8 +595,7 @@ export const CONFIG_TABLE = {
     default: 2 ** 30,
     min: 1024,
     max: 2 ** 40,
-    doc:
-      "Largest file that a caller can upload as an artifact, and largest artifact that a pod can send",
+    doc: "Largest file that a caller can upload as an artifact",
   },
   headerTimeout: {
     type: "duration",
