@@ -66,7 +66,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     depends: "Condition on the results of other tasks, such as a.Succeeded && !b.Failed",
   },
   DAGTemplate: {
-    failFast: "Start nothing more after a failure (default)",
+    failFast: "Fail when a branch fails (default); other branches still go on",
     target: "Tasks to run, with what they need; all if empty",
     tasks: "What is run",
   },
@@ -83,7 +83,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     configMapKeyRef: "Key of a ConfigMap",
     default: "Value if the source is missing",
     event: "Expression over the event",
-    expression: "Expression over what the steps or tasks gave",
+    expression: "Expression over the outputs of the steps or tasks",
     jqFilter: "jq filter over the resource",
     jsonPath: "JSON path into the resource",
     parameter: "Text with tags",
@@ -123,7 +123,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     duration: "How long to wait; without it until someone resumes",
   },
   SuspendCallback: {
-    expires: "How long a URL is good, from 1s to 9600h; 24h unless set",
+    expires: "How long a URL is valid, from 1s to 9600h; 24h unless set",
     outputs: "Supplied output parameters that a caller may give; all unless set",
   },
   Sequence: {
@@ -133,9 +133,9 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     start: "First number",
   },
   CronWorkflowSpec: {
-    concurrencyPolicy: "What happens while one still runs: Allow, Forbid or Replace",
+    concurrencyPolicy: "What happens if the previous run is still going: Allow, Forbid or Replace",
     failedJobsHistoryLimit: "Failed workflows to keep",
-    schedules: "When to run, as cron texts",
+    schedules: "When to run, as cron expressions",
     startingDeadlineSeconds: "How late a missed run may be",
     stopStrategy: "When never to run again",
     successfulJobsHistoryLimit: "Succeeded workflows to keep",
@@ -153,7 +153,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   SubscriptionSpec: {
     changes:
-      "What to tell of: Started, Suspended, NodeFailed, Succeeded, Failed, DeadLetter; all unless set",
+      "Changes to report: Started, Suspended, NodeFailed, Succeeded, Failed, DeadLetter; all unless set",
     format: "standard, cloudevents or cloudevents-binary",
     headers: "Headers of each request",
     retryFor: "How long a delivery is tried, such as 24h",
@@ -174,7 +174,7 @@ const DOCS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 function stepDocs(what: string): Record<string, string> {
   return {
     arguments: "What the template gets",
-    continueOn: "Failures that do no harm",
+    continueOn: "Failures to tolerate",
     hooks: `Templates to run at events of the ${what}`,
     inline: "The template itself, in place of a name",
     name: "Unique name",

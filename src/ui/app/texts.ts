@@ -330,8 +330,7 @@ export const TEXTS = {
     ruleWentOn: (group: string) => `“${group}” went on all the same.`,
     ruleSteps: (group: string) =>
       `Nothing lets “${group}” continue after a failure (no continueOn), so it ended.`,
-    ruleDag: (group: string) =>
-      `“${group}” starts no further tasks after a failure (failFast), so it ended.`,
+    ruleDag: (group: string) => `“${group}” fails when one of its branches fails (failFast).`,
     ruleDagPatient: (group: string) =>
       `“${group}” finished its other branches (failFast: false) and then failed.`,
     failedAndWentOn: (count: number) =>

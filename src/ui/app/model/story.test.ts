@@ -103,7 +103,7 @@ describe("a failure", () => {
       )[0]?.more;
     expect(dag()).toEqual([
       "out of memory",
-      "“w” starts no further tasks after a failure (failFast), so it ended.",
+      "“w” fails when one of its branches fails (failFast).",
     ]);
     expect(dag(false)?.[1]).toMatch(/finished its other branches/);
   });
