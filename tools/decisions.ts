@@ -503,7 +503,7 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     reference: "Reads its bytes as Latin-1: `é a` becomes `Ã©a`",
     choice: "better",
     sluice: "`éa`",
-    why: "The function is to remove blanks only",
+    why: "The function should remove only blanks",
     shown: "src/expr/functions/sprig.test.ts: nospace keeps letters that are not ASCII",
   },
   {

@@ -628,7 +628,7 @@ export const TEXTS = {
       title: "Somebody else has changed it",
       what: "Your text is based on an older version, so it is not stored. Nothing of it is lost. " +
         "This is stored now:",
-      refused: "Somebody else has changed it meanwhile. What is stored now stands above.",
+      refused: "Somebody else has changed it meanwhile. What is stored now is shown above.",
       unchanged: "The text below is an older version. This is stored now:",
       latest: "Manifest that is stored now",
       take: "Discard my text and edit this",
@@ -1091,7 +1091,7 @@ export const TEXTS = {
   system: {
     title: "System",
     well: "All is well.",
-    verdict: "What is not well, and what to do",
+    verdict: "What is wrong, and what to do",
     notes: "Good to know",
     replicas: {
       title: "Replicas",
