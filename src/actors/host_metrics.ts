@@ -37,7 +37,7 @@ export function createHostMetrics(metrics: Metrics): HostMetrics {
   const changes = metrics.counter("sluice_lease_changes_total", "Leases of shards, by change");
   const takeOver = metrics.histogram(
     "sluice_shard_take_over_seconds",
-    "Until a replica runs a shard that it took: since it was to have it, or since the last sign of life of an owner that let its lease run out",
+    "Time until a replica runs a shard that it took: from when it should have it, or from the last sign of life of an owner whose lease ran out",
     TAKE_OVER_BUCKETS,
   );
   const [acquired, released, lost] = labelled("change", ["acquired", "released", "lost"]);

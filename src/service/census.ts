@@ -108,7 +108,7 @@ function showIn(metrics: Metrics): (counts: Counts) => void {
     ),
     queueDepth: metrics.gauge(
       "sluice_event_queue_depth",
-      "Events queued, in work or waiting for a retry. From one replica for all",
+      "Events queued, in progress or waiting for a retry. From one replica for all",
     ),
     queueBound: metrics.gauge(
       "sluice_event_queue_bound",

@@ -232,7 +232,7 @@ export function observeSamples(
 ): (samples: readonly { actor: ActorId; sample: MetricSample }[]) => void {
   const dropped = metrics.counter(
     "sluice_workflow_metric_series_dropped_total",
-    "Series of metrics of workflows that went to make room for others",
+    "Series of workflows' own metrics that were dropped to make room for others",
   );
   const registry = new WorkflowMetrics({ onDrop: () => dropped.inc(), now: () => clock.now() });
   metrics.append(() => registry.render(clock.now()));

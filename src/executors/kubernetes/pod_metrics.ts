@@ -31,7 +31,7 @@ export function createPodMetrics(metrics: Metrics, running: () => number): PodMe
     ),
     orphans: metrics.counter(
       "sluice_orphan_pods_removed_total",
-      "Pods removed that nobody awaited",
+      "Removed pods that nobody waited for",
     ),
   };
 }

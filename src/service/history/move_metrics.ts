@@ -24,12 +24,12 @@ export class MoveMetrics {
     );
     metrics.gauge(
       "sluice_archive_oldest_seconds",
-      "For how long the first of them has been due",
+      "Longest time for which a finished workflow has been due in the archive",
       () => this.#oldestMs / 1_000,
     );
     const counter = metrics.counter(
       "sluice_archive_writes_total",
-      "Workflows that were to be written to the archive, by what became of it",
+      "Attempts to write a workflow to the archive, by what became of them",
     );
     // Those that have not occurred are shown too.
     for (const outcome of OUTCOMES) counter.inc({ outcome }, 0);
