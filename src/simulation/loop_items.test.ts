@@ -102,3 +102,36 @@ templates:
     }
   },
 );
+
+test.each([
+  "{{range .items}}",
+  "{{=steps.nope}}",
+  "{{steps.gen.id}}",
+  "{{tasks.x.outputs.result}}",
+])(
+  "%s in a result is text, not a tag, for the loop that takes it",
+  (text) => {
+    const tasks = (kind: string, from: string) =>
+      `
+entrypoint: main
+templates:
+- name: main
+  ${kind}
+- {name: gen, script: {image: i, command: [sh], source: x}}
+- {name: use, inputs: {parameters: [{name: one}]}, container: {image: i}}`.replace("FROM", from);
+    const each = `name: each, template: use, withParam: "{{FROM.gen.outputs.result}}", \
+arguments: {parameters: [{name: one, value: "{{item}}"}]}`;
+    const rules = [{ node: "gen", result: JSON.stringify([text]) }];
+    for (
+      const spec of [
+        tasks(`steps: [[{name: gen, template: gen}], [{${each}}]]`, "steps"),
+        tasks(`dag: {tasks: [{name: gen, template: gen}, {${each}, depends: gen}]}`, "tasks"),
+      ]
+    ) {
+      const { phase, nodes = {} } = simulateWorkflow(spec, 12, { rules }).view("w").status ?? {};
+      expect(phase).toBe("Succeeded");
+      const use = Object.values(nodes).find(({ displayName }) => displayName === `each(0:${text})`);
+      expect(use?.inputs?.parameters?.[0]?.value).toBe(text);
+    }
+  },
+);

@@ -47,19 +47,26 @@ function withoutSteps(scope: Scope): Scope {
 
 /** The elements of a loop, in order. @throws {NodeFailure | TemplateError} when they cannot be worked out */
 export function loopItems(turn: Turn, step: StepLike, scope: Scope): Json[] {
-  const source = replaceTags(
-    { items: step.withItems, param: step.withParam, sequence: step.withSequence },
-    scope,
-    STEPS_MUST_EXIST,
-    turn.env,
-  );
+  const { items, param, sequence } = filledSource(turn, step, scope);
   return asNodeFailure(() => {
-    const { items, param, sequence } = replaceTags(source, scope, "error", turn.env);
     // A manifest has no order of members; a JSON text of `withParam` keeps its own.
     if (items !== undefined) return items.map(withSortedMembers);
     if ((step.withParam ?? "") !== "") return withParamItems(turn, (param ?? "").trim());
     return sequenceItems(turn, sequence ?? {});
   });
+}
+
+/** What a loop is over, with its tags replaced. Once, because what looks like a tag in a result is text like any other. */
+function filledSource(turn: Turn, step: StepLike, scope: Scope) {
+  const source = { items: step.withItems, param: step.withParam, sequence: step.withSequence };
+  try {
+    return replaceTags(source, scope, "error", turn.env);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    // A fault of a reference to a step is told as such.
+    replaceTags(source, scope, STEPS_MUST_EXIST, turn.env);
+    throw new NodeFailure(error.message);
+  }
 }
 
 function withParamItems(turn: Turn, text: string): Json[] {
