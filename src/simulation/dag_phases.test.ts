@@ -80,3 +80,23 @@ test("a long chain of tasks that were left out fails with its first task", () =>
   const chain = Array.from({ length: 3_000 }, (_, i) => task(`t${i}`, i === 0 ? "f" : `t${i - 1}`));
   expect(phaseOf([task("f"), ...chain].join(", "))).toBe("Failed");
 });
+
+test.each([
+  ["f", [], "Failed"],
+  ["f", ["{ name: z, template: work, depends: d.Failed }"], "Failed"],
+  ["s", [], "Succeeded"],
+])(
+  "a daemon after %s, with %j behind it, takes the phase of what came before",
+  (before, more, phase) => {
+    const daemon =
+      `{ name: d, template: serve, depends: "${before}.Failed || ${before}.Succeeded" }`;
+    const spec = `
+entrypoint: main
+templates:
+  - { name: main, dag: { tasks: [${[task(before), daemon, ...more].join(", ")}] } }
+  - { name: serve, daemon: true, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+    const rules = [{ node: "f$", outcome: "Failed" as const }];
+    expect(simulateWorkflow(spec, 30, { rules }).view("w").status?.phase).toBe(phase);
+  },
+);

@@ -1,6 +1,7 @@
 /**
  * The phase of each task for the verdict on its DAG. A task that ran counts with its own phase. One that was skipped or
- * omitted inherits the phase of what came before it; failures win, and of several the one that is nearest to the beginning.
+ * omitted, and a daemon that runs, inherit the phase of what came before them; failures win, and of several the one that is
+ * nearest to the beginning.
  */
 import type { NodePhase } from "../../spec/manifest.ts";
 import { getOwner } from "../tree.ts";
@@ -28,7 +29,7 @@ export function branchPhases(
   };
   const judge = (task: string): NodePhase | undefined => {
     const node = nodeOf(task);
-    if (!wasLeftOut(node)) return ownPhase(node);
+    if (!isHeir(node)) return ownPhase(node);
     const failed = new Map<string, NodePhase>();
     for (const name of dependenciesOf(frame, task)) {
       const inherited = inheritedFrom(name);
@@ -54,11 +55,11 @@ export function branchPhases(
   };
   return (target) => {
     const node = nodeOf(target);
-    if (!wasLeftOut(node)) return ownPhase(node);
+    if (!isHeir(node)) return ownPhase(node);
     // What a task inherits from comes first: chains can be long, and are not to be a deep recursion.
     const stack = [target];
     for (let task = stack.at(-1); task !== undefined; task = stack.at(-1)) {
-      const open = known.has(task) || !wasLeftOut(nodeOf(task))
+      const open = known.has(task) || !isHeir(nodeOf(task))
         ? []
         : dependenciesOf(frame, task).filter((name) => !known.has(name));
       if (open.length > 0) stack.push(...open);
@@ -79,16 +80,14 @@ function endOf(
   return [phase, inner].find(isCompleted);
 }
 
-/** Tells whether a task was skipped or omitted, so that its phase is that of what came before it. */
-function wasLeftOut(node: NodeRecord | undefined): boolean {
-  return node !== undefined && isFulfilled(node) && !isCompleted(node.phase) &&
-    node.phase !== "Running";
+/** Tells whether a task is done without an end of its own, so that its phase is that of what came before it. */
+function isHeir(node: NodeRecord | undefined): boolean {
+  return node !== undefined && isFulfilled(node) && !isCompleted(node.phase);
 }
 
-/** The phase of a task that ran or still runs; a daemon that runs has succeeded. */
+/** The phase in which a task has ended. */
 function ownPhase(node: NodeRecord | undefined): NodePhase | undefined {
-  if (node === undefined || !isFulfilled(node)) return undefined;
-  return isCompleted(node.phase) ? node.phase : "Succeeded";
+  return node !== undefined && isCompleted(node.phase) ? node.phase : undefined;
 }
 
 function isFailure(phase: NodePhase | undefined): phase is "Failed" | "Error" {
