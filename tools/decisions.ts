@@ -138,12 +138,13 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
-    subject: "Daemon with a retry strategy that ends by itself",
-    reference: "Not attempted again; its retry node ends Succeeded",
+    subject: "Next attempt of a daemon, not yet ready when its boundary ends",
+    reference: "Goes on in a workflow that has finished",
     choice: "better",
-    sluice: "Not attempted again; its step fails, as without a retry strategy",
-    why: "Others have used it, and its end must not go unseen",
-    shown: "src/simulation/lost_daemons.test.ts: they are not attempted again, and fail their step",
+    sluice: "Ended with the daemon",
+    why: "A finished workflow must have no running nodes",
+    shown:
+      "src/simulation/lost_daemons.test.ts: an attempt that is not ready when their boundary ends is ended",
   },
   {
     subject: "Step that can't be carried out, beside others that run",

@@ -11,6 +11,7 @@ import { LIVE, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setId } from "./member_sets.ts";
+import { latestAttempt } from "./scope/attempts.ts";
 import { freeId } from "./scope/names.ts";
 import { account, attach, isCounted, noteRenamed, releaseCalls, wake } from "./runtime.ts";
 import {
@@ -124,6 +125,8 @@ export function dropRetrying(state: Turn["state"]): void {
   state.pending.retrying = true;
 }
 
+const UNNEEDED_DAEMON = "daemon is not needed any more";
+
 /** Members that a node has only until it ends. */
 const UNTIL_END = [
   ...["synchronizationStatus", "lock", "dueAt", "deadline", "deadlineMessage", "daemoned"],
@@ -193,7 +196,7 @@ export function stopDaemons(turn: Turn, boundary: string): void {
   for (const id of daemons === undefined ? [] : [...daemons]) {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
-    cancelTask(turn, daemon, "daemon is not needed any more");
+    cancelTask(turn, daemon, UNNEEDED_DAEMON);
     const { lock } = daemon;
     // Not `end`: a daemon already counts as ended, and keeps what it reported.
     change(turn, daemon, {
@@ -203,8 +206,22 @@ export function stopDaemons(turn: Turn, boundary: string): void {
       progress: fullProgress(daemon.progress),
       ...(lock === undefined ? {} : { lock: undefined }),
     });
+    endNextAttempt(turn, daemon);
     if (lock !== undefined) releaseLocks(turn, holderOf(turn, daemon));
   }
+}
+
+/** Ends the wait of a daemon for its next attempt, or that attempt, which is no daemon before it is ready. */
+function endNextAttempt(turn: Turn, daemon: NodeRecord): void {
+  if (daemon.type !== "Retry") return;
+  if (daemon.dueAt !== undefined) {
+    change(turn, daemon, { dueAt: undefined, message: undefined });
+    clearTimer(turn, daemon);
+  }
+  const attempt = latestAttempt(daemon);
+  if (attempt === undefined || hasEnded(attempt) || attempt.daemoned === true) return;
+  cancelTask(turn, attempt, UNNEEDED_DAEMON);
+  end(turn, attempt, "Succeeded");
 }
 
 /** Asks for something to be done outside. */

@@ -1,5 +1,6 @@
 /** Daemons that end by themselves while others still need them. */
 import { describe, expect, test } from "vitest";
+import type { TaskRule } from "./task_rule.ts";
 import { simulateWorkflow } from "../../test/support/simulated_workflow.ts";
 
 const RULES = [
@@ -32,26 +33,64 @@ describe.each([false, true])("loaded again after each step: %s", (forgets) => {
     expect(inSteps("w[0].daemon.onExit")?.phase).toBe("Succeeded");
   });
 
-  test("they are not attempted again, and fail their step", () => {
-    const spec = `
+  describe("with a retry strategy", () => {
+    const lost = { node: "d\\(0\\)", outcome: "Failed" as const, after: 3 };
+    const user = { node: "b$", after: 30 };
+    const steps =
+      "[[{ name: d, template: serve }], [{ name: a, template: work }, { name: b, template: work }]," +
+      " [{ name: c, template: echo, arguments: { parameters: [{ name: ip, value: '{{steps.d.ip}}' }] } }]]";
+
+    function run(strategy: string, rules: TaskRule[]) {
+      const spec = `
 entrypoint: main
 templates:
-  - name: main
-    steps: [[{ name: d, template: serve }], [{ name: a, template: work }, { name: b, template: work }]]
-  - { name: serve, daemon: true, retryStrategy: { limit: 1 }, container: { image: x } }
-  - { name: work, container: { image: x } }`;
-    const rules = [{ node: "d\\(0\\)", outcome: "Succeeded" as const, after: 3 }, {
-      node: "b$",
-      after: 6,
-    }];
-    const simulation = simulateWorkflow(spec, 20, { rules, isForgetful: forgets });
-    const { phase, message, nodes = {} } = simulation.view("w").status ?? {};
-    const rows = Object.values(nodes).map((node) => [node.name, node.phase]);
-    expect(rows).toContainEqual(["w[0].d", "Failed"]);
-    expect(rows).toContainEqual(["w[0].d(0)", "Failed"]);
-    expect(rows.map(([name]) => name)).not.toContain("w[0].d(1)");
-    const daemon = Object.values(nodes).find(({ name }) => name === "w[0].d");
-    expect([phase, message]).toEqual(["Failed", `child '${daemon?.id}' failed`]);
+  - { name: main, steps: ${steps} }
+  - { name: serve, daemon: true, retryStrategy: ${strategy}, container: { image: x } }
+  - { name: work, container: { image: x } }
+  - { name: echo, inputs: { parameters: [{ name: ip }] }, container: { image: x } }`;
+      const simulation = simulateWorkflow(spec, 60, { rules, isForgetful: forgets });
+      const { phase, message, nodes = {} } = simulation.view("w").status ?? {};
+      const find = (name: string) => Object.values(nodes).find((node) => node.name === name);
+      return { phase, message, find };
+    }
+
+    test.each(["Failed", "Succeeded"] as const)("they are attempted again after %s", (outcome) => {
+      const { phase, find } = run("{ limit: 1 }", [{ ...lost, outcome }, user]);
+      expect(phase).toBe("Succeeded");
+      expect(find("w[0].d(0)")?.phase).toBe("Failed");
+      const again = find("w[0].d(1)");
+      expect(again?.phase).toBe("Succeeded");
+      expect(find("w[0].d")).toMatchObject({ type: "Retry", phase: "Succeeded" });
+      expect(find("w[2].c")?.inputs?.parameters?.[0]?.value).toBe(again?.podIP);
+    });
+
+    test("they fail their step when the strategy gives up", () => {
+      const { phase, message, find } = run("{ limit: 1 }", [{ ...lost, node: "d\\(.\\)" }, user]);
+      expect(find("w[0].d")).toMatchObject({ phase: "Failed", message: "No more retries left" });
+      expect([phase, message]).toEqual(["Failed", `child '${find("w[0].d")?.id}' failed`]);
+    });
+
+    test("a policy that is not about their end gives up at once", () => {
+      const { phase, find } = run("{ limit: 1, retryPolicy: OnError }", [lost, user]);
+      expect(find("w[0].d")?.phase).toBe("Failed");
+      expect(find("w[0].d(1)")).toBeUndefined();
+      expect(phase).toBe("Failed");
+    });
+
+    test("an attempt that is not ready when their boundary ends is ended", () => {
+      const pending = { node: "d\\(1\\)", outcome: "Pending" as const };
+      const { phase, find } = run("{ limit: 1 }", [lost, pending, user]);
+      expect(phase).toBe("Succeeded");
+      expect(find("w[0].d(1)")?.phase).toBe("Succeeded");
+      expect(find("w[2].c")?.inputs?.parameters?.[0]?.value).toBe(find("w[0].d(0)")?.podIP);
+    });
+
+    test("a wait for the next attempt ends with their boundary", () => {
+      const { phase, find } = run("{ limit: 1, backoff: { duration: 1h } }", [lost, user]);
+      expect(phase).toBe("Succeeded");
+      expect(find("w[0].d")).toMatchObject({ phase: "Succeeded" });
+      expect(find("w[0].d")?.message).toBeUndefined();
+    });
   });
 
   test("the first step that failed is named, though it is a daemon", () => {

@@ -14,16 +14,23 @@ import { retryStrategyOf } from "./new_node.ts";
 import { beginIfUntouched, startAttempt } from "./start.ts";
 import { failNode } from "./fail_node.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
-import { isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
+import { hasEnded, isFailedOrError, isFulfilled, type NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 import { stopReason, workflowDeadline } from "../shutdown/stop_reason.ts";
 import { goTime, humanizeWait } from "../scope/time_text.ts";
 
-/** Continues a retry node: with its next attempt, with a wait, or with its end. */
+/**
+ * Continues a retry node: with its next attempt, with a wait, or with its end. A daemon that others use stays one meanwhile:
+ * it is lost only when its strategy gives it up.
+ */
 export function evaluateRetry(turn: Turn, node: NodeRecord): void {
   if (node.phase !== "Running") return;
-  const last = latestAttempt(node);
-  if (node.daemoned === true) return endIfLost(turn, node, last);
+  const isDaemon = node.daemoned === true;
+  goOn(turn, node, latestAttempt(node));
+  if (isDaemon && hasEnded(node)) change(turn, node, { isLostDaemon: true });
+}
+
+function goOn(turn: Turn, node: NodeRecord, last: NodeRecord | undefined): void {
   if (last === undefined) {
     begin(turn, node, 0, undefined);
     return;
@@ -34,7 +41,7 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
   }
   if (!isFulfilled(last)) return;
   if (last.daemoned === true) {
-    change(turn, node, { daemoned: true });
+    if (node.daemoned !== true) change(turn, node, { daemoned: true });
     return;
   }
   if (!isFailedOrError(last)) {
@@ -56,13 +63,6 @@ export function evaluateRetry(turn: Turn, node: NodeRecord): void {
     if (!isFailure(error)) throw error;
     failNode(turn, node, error.message);
   }
-}
-
-/** A daemon that was ready and ends by itself is lost: others have begun because it ran, so it is not attempted again. */
-function endIfLost(turn: Turn, node: NodeRecord, last: NodeRecord | undefined): void {
-  if (last?.isLostDaemon !== true) return;
-  change(turn, node, { isLostDaemon: true });
-  finish(turn, node, last, last.phase, last.message);
 }
 
 /** The wait before the next attempt is over. The change wakes the node, which looks at the time itself. */

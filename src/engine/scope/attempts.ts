@@ -29,6 +29,13 @@ export function nodeWithOutputs(node: NodeRecord): NodeRecord {
   return latestAttempt(node) ?? node;
 }
 
+/** Address of the pod. A daemon that is attempted again is found where it was, until its next attempt is ready. */
+export function addressOf(node: NodeRecord): string | undefined {
+  if (node.type !== "Retry") return node.podIP;
+  return membersOf(node).findLast(({ role, podIP }) => role === "attempt" && podIP !== undefined)
+    ?.podIP;
+}
+
 /** The attempt after `skip` others, from the first or from the last. Walks over those only, not over all attempts. */
 function attemptFrom(
   wrapper: NodeRecord,

@@ -9,7 +9,7 @@ import type { Scope } from "./expressions.ts";
 import { parametersJson } from "./workflow_variables.ts";
 import { emptyLoopOutput, loopOutputs } from "./loop_outputs.ts";
 import { nodeByName } from "../tree.ts";
-import { nodeWithOutputs } from "./attempts.ts";
+import { addressOf, nodeWithOutputs } from "./attempts.ts";
 import { callbackForm, callbackMark, callbackNames } from "./callback_variables.ts";
 import { findStep, placeOf, stepNames } from "./frame_steps.ts";
 import type { Frame } from "../live.ts";
@@ -99,7 +99,7 @@ function memberOf(
     case "finishedAt":
       return node.finishedAt === undefined ? undefined : rfc3339(node.finishedAt);
     case "ip":
-      return nodeWithOutputs(node).podIP;
+      return addressOf(node);
     case "hostNodeName":
       return nodeWithOutputs(node).hostNodeName;
   }
