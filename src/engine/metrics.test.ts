@@ -70,6 +70,7 @@ function run(
       task,
       outcome: {
         phase,
+        resourcesDuration: { cpu: 3 },
         outputs: phase === "Failed"
           ? outputs
           : { ...outputs, parameters: [{ name: "score", value: "0.5" }] },
@@ -90,7 +91,7 @@ const counter = (more: Partial<PrometheusMetric> = {}): PrometheusMetric => ({
   ...more,
 });
 
-test("a template is measured once, when its last attempt has ended", () => {
+test("a template is measured when its last attempt has ended", () => {
   const { samples, problem } = run({
     step: [
       counter({
@@ -108,15 +109,75 @@ test("a template is measured once, when its last attempt has ended", () => {
       { name: "retries", help: "Retries", gauge: { value: "{{retries}}", operation: "Add" } },
       { name: "code", help: "Code", gauge: { value: "{{exitCode}}" } },
     ],
-  }, ["Failed", "Succeeded"]);
+  }, ["Succeeded"]);
   expect(problem).toBeUndefined();
   expect(samples).toMatchObject([
     { type: "counter", name: "count", value: 1, labels: { status: "Succeeded", p: "7" } },
     { type: "histogram", name: "score", value: 0.5, buckets: [0.1, 1] },
-    { type: "gauge", name: "seconds", value: 4, operation: "Set" },
-    { type: "gauge", name: "retries", value: 1, operation: "Add" },
+    { type: "gauge", name: "seconds", value: 2, operation: "Set" },
+    { type: "gauge", name: "retries", value: 0, operation: "Add" },
     { type: "gauge", name: "code", value: 0 },
   ]);
+});
+
+test("an attempt that is followed by another is measured too", () => {
+  const step = [counter({
+    labels: [
+      { key: "status", value: "{{status}}" },
+      { key: "code", value: "{{exitCode}}" },
+      { key: "retries", value: "{{retries}}" },
+    ],
+    counter: { value: "{{duration}}" },
+  })];
+  const labelsOf = (outcomes: ("Succeeded" | "Failed")[]) =>
+    run({ step }, outcomes).samples.map(({ labels, value }) => [...Object.values(labels), value]);
+  expect(labelsOf(["Failed", "Failed", "Succeeded"])).toEqual([
+    ["Failed", "3", "0", 2],
+    ["Failed", "3", "1", 2],
+    ["Succeeded", "0", "2", 6],
+  ]);
+  expect(labelsOf(["Failed", "Failed"])).toEqual([["Failed", "3", "0", 2], [
+    "Failed",
+    "3",
+    "1",
+    4,
+  ]]);
+});
+
+test("a node whose outputs came from a cache is not measured", () => {
+  const created = "2026-01-01T00:00:00Z";
+  const metadata = { name: "wf", namespace: "n", uid: "u", creationTimestamp: created };
+  const entry = { nodeID: "x", outputs: {}, creationTimestamp: created, lastHitTimestamp: created };
+  const labels = { "workflows.argoproj.io/configmap-type": "Cache" };
+  const samplesWith = (data: Record<string, string>) => {
+    const env: EngineEnv = {
+      now: START,
+      randomSuffix: (length) => "x".repeat(length),
+      findManifest: (kind) =>
+        kind === "ConfigMap" ? { metadata: { name: "memo", namespace: "n", labels }, data } : null,
+      labelPrefix: "workflows.argoproj.io/",
+      apiGroup: "argoproj.io",
+    };
+    const state = createWorkflow({
+      metadata,
+      spec: {
+        entrypoint: "main",
+        templates: [{
+          name: "main",
+          memoize: { key: "k", maxAge: "", cache: { configMap: { name: "memo", key: "" } } },
+          metrics: { prometheus: [{ ...counter(), when: "{{status}} == Succeeded" }] },
+          suspend: { duration: "0" },
+        }],
+      },
+    }, env);
+    advance(state, env);
+    advance(state, env);
+    const root = Object.values(Object.fromEntries(state.nodes))[0];
+    const samples = takeChanges(state).effects.filter(({ type }) => type === "observe-metric");
+    return [root?.phase, root?.memoizationStatus?.hit, samples.length];
+  };
+  expect(samplesWith({ k: JSON.stringify(entry) })).toEqual(["Succeeded", true, 0]);
+  expect(samplesWith({})).toEqual(["Succeeded", false, 1]);
 });
 
 test("`when` decides whether anything is reported", () => {
@@ -140,6 +201,27 @@ test("a workflow is measured when it ends, with its own variables", () => {
   expect(samples).toMatchObject([
     { name: "count", labels: { model: "a" } },
     { name: "a_time", value: 2 },
+  ]);
+});
+
+test("a workflow is measured with the variables of its entrypoint", () => {
+  const gauge = (name: string, value: string) => ({ name, help: "h", gauge: { value } });
+  const { samples, problem } = run({
+    workflow: [
+      counter({ labels: [{ key: "status", value: "{{status}}" }] }),
+      gauge("seconds", "{{duration}}"),
+      gauge("cpu", "{{resourcesDuration.cpu}}"),
+      gauge("memory", "{{resourcesDuration.memory}}"),
+    ],
+    step: [gauge("own", "{{resourcesDuration.memory}}")],
+  }, ["Succeeded"]);
+  expect(problem).toBeUndefined();
+  expect(samples).toMatchObject([
+    { name: "own", value: 0 },
+    { name: "count", labels: { status: "Succeeded" } },
+    { name: "seconds", value: 2 },
+    { name: "cpu", value: 3 },
+    { name: "memory", value: 0 },
   ]);
 });
 

@@ -1,6 +1,7 @@
 /**
- * Metrics that workflows and templates define. Each is reported once, when the workflow or the template's node ends; a
- * real-time gauge also when it begins. A metric that fails becomes a condition of the workflow and ends nothing.
+ * Metrics that workflows and templates define. They are reported when the workflow or the template's node ends, and for each
+ * attempt that is followed by another; a real-time gauge also when it begins. A node whose outputs came from a cache has not
+ * run, and is not measured. A metric that fails becomes a condition of the workflow and ends nothing.
  */
 import { errorText } from "../base/error_text.ts";
 import { isMetricName, seriesProblem } from "../base/prometheus_text.ts";
@@ -23,7 +24,8 @@ import { setCondition } from "./finish.ts";
 import { addResources } from "./nodes/progress.ts";
 import { GlobalScope } from "./scope/workflow_variables.ts";
 import { attemptCount, nodeWithOutputs } from "./scope/attempts.ts";
-import { executedSpec, workflowName, type WorkflowState } from "./state.ts";
+import { LIVE, membersOf } from "./live.ts";
+import { executedSpec, rootOf, workflowName, type WorkflowState } from "./state.ts";
 import { hasEnded, type NodeRecord } from "./records.ts";
 import type { Turn } from "./turn.ts";
 import { resolveTemplate } from "./scope/templates.ts";
@@ -43,13 +45,14 @@ export interface Before {
 /** Reports the metrics of everything that has begun or ended in this call. */
 export function observeMetrics(turn: Turn, before: Before): void {
   const { state } = turn;
-  const { phased } = state.pending;
+  const { phased, retried } = state.pending;
   const errors: string[] = [];
   if (phased.length > 0) state.pending.phased = [];
-  if (phased.length > 0 && measuresNodes(state)) {
-    for (const id of new Set(phased)) {
-      const node = state.nodes.get(id);
-      if (node === undefined) continue;
+  if (retried.length > 0) state.pending.retried = [];
+  if (phased.length + retried.length > 0 && measuresNodes(state)) {
+    const others = [...new Set(phased)].map((id) => state.nodes.get(id))
+      .filter((node) => node !== undefined).filter(isMeasured);
+    for (const node of [...retried, ...others]) {
       try {
         observeNode(turn, node, errors);
       } catch (error) {
@@ -100,9 +103,12 @@ function measures(template: Template | undefined): boolean {
   return steps.some(({ inline }) => measures(inline));
 }
 
+function isMeasured({ role, phase, memoizationStatus }: NodeRecord): boolean {
+  return (role === "root" || role === "member" || role === "hook") && phase !== "Skipped" &&
+    phase !== "Omitted" && memoizationStatus?.hit !== true;
+}
+
 function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
-  const isMeasured = node.role === "root" || node.role === "member" || node.role === "hook";
-  if (!isMeasured || node.phase === "Skipped" || node.phase === "Omitted") return;
   const call = callOf(turn, node);
   const { template } = resolveTemplate(turn, call.holder, call.context);
   if (template.metrics === undefined) return;
@@ -116,28 +122,54 @@ function observeNode(turn: Turn, node: NodeRecord, errors: string[]): void {
     scope,
     key: node.id,
     hasEnded: hasEnded(node),
+    isRetried: node.role === "attempt",
     startedAt: node.startedAt,
   }, errors);
 }
+
+/** What a workflow can use before its entrypoint has a node, and what a node has that no task reports about. */
+const DEFAULT_VALUES = {
+  status: "Pending",
+  duration: "0",
+  "resourcesDuration.cpu": "0",
+  "resourcesDuration.memory": "0",
+};
 
 /** Variables of the node itself. */
 function nodeValues(turn: Turn, node: NodeRecord): Record<string, string> {
   const { outputs } = nodeWithOutputs(node);
   const until = node.finishedAt ?? turn.env.now;
   const values: Record<string, string> = {
+    ...DEFAULT_VALUES,
     status: node.phase,
     duration: ((until - (node.startedAt ?? until)) / 1000).toFixed(6),
-    retries: String(Math.max(0, node.type === "Retry" ? attemptCount(node) - 1 : 0)),
+    retries: String(retriesOf(node)),
   };
   if (outputs?.exitCode !== undefined) values["exitCode"] = outputs.exitCode;
   if (outputs?.result !== undefined) values["outputs.result"] = outputs.result;
   for (const { name, value } of outputs?.parameters ?? []) {
-    if (value !== undefined) values[`outputs.parameters.${name}`] = value;
+    values[`outputs.parameters.${name}`] = value ?? "";
   }
-  for (const [name, seconds] of Object.entries(node.resourcesDuration ?? {})) {
+  for (const [name, seconds] of Object.entries(resourcesOf(node))) {
     values[`resourcesDuration.${name}`] = String(seconds);
   }
   return values;
+}
+
+function retriesOf(node: NodeRecord): number {
+  if (node.role === "attempt") return node.index ?? 0;
+  return node.type === "Retry" ? Math.max(0, attemptCount(node) - 1) : 0;
+}
+
+/** What the tasks of a node have used: its own, and those below it. */
+function resourcesOf(node: NodeRecord): Record<string, number> {
+  const sum: Record<string, number> = {};
+  const nodes = [node];
+  for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
+    addResources(sum, next.resourcesDuration);
+    if (next[LIVE].group !== undefined) nodes.push(...membersOf(next));
+  }
+  return sum;
 }
 
 function observeWorkflow(turn: Turn, metrics: Metrics, before: Before, errors: string[]): void {
@@ -145,14 +177,23 @@ function observeWorkflow(turn: Turn, metrics: Metrics, before: Before, errors: s
   const isEnd = header.finishedAt !== undefined && !before.hasEnded;
   const isBegin = header.startedAt !== undefined && !before.hasBegun;
   if (!isEnd && !isBegin) return;
-  const values: Record<string, string> = { "workflow.status": header.phase };
+  const root = isEnd ? rootOf(turn.state) : undefined;
+  const values: Record<string, string> = {
+    ...(root === undefined ? DEFAULT_VALUES : nodeValues(turn, root)),
+    "workflow.status": header.phase,
+  };
   for (const [name, seconds] of Object.entries(workflowResources(turn.state))) {
     values[`workflow.resourcesDuration.${name}`] = String(seconds);
   }
   observe(turn, metrics, {
-    scope: joinScopes(scopeOf(values), new GlobalScope(turn, { hasEnd: true })),
+    scope: joinScopes(
+      scopeOf(values),
+      new InputScope(root?.inputs),
+      new GlobalScope(turn, { hasEnd: true }),
+    ),
     key: header.metadata.uid ?? "",
     hasEnded: isEnd,
+    isRetried: false,
     startedAt: header.startedAt,
   }, errors);
 }
@@ -172,13 +213,17 @@ interface Subject {
   /** What identifies it: node id, or uid of the workflow. */
   key: string;
   hasEnded: boolean;
+  /** It is an attempt that is followed by another. */
+  isRetried: boolean;
   startedAt: number | undefined;
 }
 
 function observe(turn: Turn, metrics: Metrics, subject: Subject, errors: string[]): void {
   beginEvaluation(turn.env);
   (metrics.prometheus ?? []).forEach((metric, index) => {
-    if (!subject.hasEnded && metric.gauge?.realtime !== true) return;
+    const isRealtime = metric.gauge?.realtime === true;
+    // The clock of a retry node runs until its last attempt has ended.
+    if (isRealtime ? subject.isRetried : !subject.hasEnded) return;
     try {
       const sample = sampleOf(turn, metric, subject);
       if (sample === undefined) return;

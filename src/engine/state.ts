@@ -41,6 +41,8 @@ export interface Pending {
   effects: Effect[];
   /** Nodes with a new phase whose metrics have not been observed yet; a node may stand here twice. */
   phased: string[];
+  /** Attempts that are followed by others, whose metrics have not been observed yet. */
+  retried: NodeRecord[];
   /** Manifests that must be loaded, by kind, namespace and name. Undefined: none. */
   needs: Map<string, ManifestRef> | undefined;
 }
@@ -58,6 +60,7 @@ export function emptyPending(): Pending {
     dropped: undefined,
     effects: [],
     phased: [],
+    retried: [],
     needs: undefined,
   };
 }

@@ -78,6 +78,8 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
     return;
   }
   if (node.message !== undefined) change(turn, node, { message: undefined });
+  const last = latestAttempt(node);
+  if (last !== undefined) turn.state.pending.retried.push(last);
   const call = attemptCall(callOf(turn, node), node, index);
   try {
     checkTurn(turn);
