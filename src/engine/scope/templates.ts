@@ -2,7 +2,14 @@
  * Finds the template that a step names. The name is looked up where the template around the step came from. A template that
  * is found through a reference is stored with the workflow, so later changes of the original do not reach it.
  */
-import type { StepLike, Template, TemplateRef, WorkflowTemplate } from "../../spec/manifest.ts";
+import { freezeAll, isShared } from "../../base/shared_json.ts";
+import type {
+  StepLike,
+  Template,
+  TemplateRef,
+  WorkflowSpec,
+  WorkflowTemplate,
+} from "../../spec/manifest.ts";
 import { withTemplateDefaults } from "../../spec/resolve.ts";
 import { placeOf } from "../../spec/validation/owner.ts";
 import { NodeFailure } from "../failure.ts";
@@ -81,12 +88,32 @@ function findStoredTemplate(
   isReferred: boolean,
 ): ResolvedTemplate {
   return stored(turn, context, name, () => {
-    const { templates } = manifestOf(turn, context).spec;
+    const { templates, podMetadata } = manifestOf(turn, context).spec;
     const template = templates?.find((one) => one.name === name);
-    if (template !== undefined) return template;
+    if (template !== undefined) return withPodMetadata(template, podMetadata);
     const where = isReferred ? ` in workflow template ${context.name}` : "";
     throw new NodeFailure(`template ${name} not found${where}`);
   });
+}
+
+// A memo of a pure function: shared templates with what their manifests add to every pod.
+const labelled = new WeakMap<Template, Template>();
+
+/** The template with what its manifest adds to every pod. The template's own metadata win, as over those of a workflow. */
+function withPodMetadata(template: Template, forPods: WorkflowSpec["podMetadata"]): Template {
+  const { labels, annotations } = forPods ?? {};
+  if (labels === undefined && annotations === undefined) return template;
+  const known = labelled.get(template);
+  if (known !== undefined) return known;
+  const own = template.metadata;
+  const metadata = {
+    ...own,
+    ...(labels !== undefined && { labels: { ...labels, ...own?.labels } }),
+    ...(annotations !== undefined && { annotations: { ...annotations, ...own?.annotations } }),
+  };
+  const made = { ...template, metadata };
+  if (isShared(template)) labelled.set(template, freezeAll(made));
+  return made;
 }
 
 /** The stored template that holds the templates of a context. */
