@@ -138,6 +138,14 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a daemon that ends while its group goes on fails the workflow, and nothing is left running",
   },
   {
+    subject: "Daemon of a step with a retry strategy that ends by itself",
+    reference: "Not attempted again, other than that of a task; its retry node ends Succeeded",
+    choice: "better",
+    sluice: "Attempted again, like that of a task; its step fails when the strategy gives up",
+    why: "What a strategy means must not depend on the kind of the template around it",
+    shown: "src/simulation/lost_daemons.test.ts: they are attempted again after %s",
+  },
+  {
     subject: "Next attempt of a daemon, not yet ready when its boundary ends",
     reference: "Goes on in a workflow that has finished",
     choice: "better",

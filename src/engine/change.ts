@@ -214,10 +214,8 @@ export function stopDaemons(turn: Turn, boundary: string): void {
 /** Ends the wait of a daemon for its next attempt, or that attempt, which is no daemon before it is ready. */
 function endNextAttempt(turn: Turn, daemon: NodeRecord): void {
   if (daemon.type !== "Retry") return;
-  if (daemon.dueAt !== undefined) {
-    change(turn, daemon, { dueAt: undefined, message: undefined });
-    clearTimer(turn, daemon);
-  }
+  if (daemon.dueAt !== undefined) clearTimer(turn, daemon);
+  change(turn, daemon, { dueAt: undefined, message: undefined });
   const attempt = latestAttempt(daemon);
   if (attempt === undefined || hasEnded(attempt) || attempt.daemoned === true) return;
   cancelTask(turn, attempt, UNNEEDED_DAEMON);

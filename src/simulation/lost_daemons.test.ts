@@ -40,9 +40,10 @@ describe.each([false, true])("loaded again after each step: %s", (forgets) => {
       "[[{ name: d, template: serve }], [{ name: a, template: work }, { name: b, template: work }]," +
       " [{ name: c, template: echo, arguments: { parameters: [{ name: ip, value: '{{steps.d.ip}}' }] } }]]";
 
-    function run(strategy: string, rules: TaskRule[]) {
+    function run(strategy: string, rules: TaskRule[], more = "") {
       const spec = `
 entrypoint: main
+${more}
 templates:
   - { name: main, steps: ${steps} }
   - { name: serve, daemon: true, retryStrategy: ${strategy}, container: { image: x } }
@@ -83,6 +84,14 @@ templates:
       expect(phase).toBe("Succeeded");
       expect(find("w[0].d(1)")?.phase).toBe("Succeeded");
       expect(find("w[2].c")?.inputs?.parameters?.[0]?.value).toBe(find("w[0].d(0)")?.podIP);
+    });
+
+    test("the deadline of the workflow ends a wait for the next attempt", () => {
+      const strategy = "{ limit: 1, backoff: { duration: 1h } }";
+      const { phase, find } = run(strategy, [lost, user], "activeDeadlineSeconds: 9");
+      const { phase: end, message } = find("w[0].d") ?? {};
+      expect([phase, end]).toEqual(["Failed", "Failed"]);
+      expect(message).toContain("retry exceeded workflow deadline");
     });
 
     test("a wait for the next attempt ends with their boundary", () => {

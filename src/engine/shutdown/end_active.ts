@@ -53,13 +53,14 @@ function activeInOrder({ state: { runtime, nodes } }: Turn): string[] {
 
 function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
   if (hasEnded(node) || node.type === "Container") return false;
-  if (node.daemoned === true) return false;
+  const isDaemon = node.daemoned === true;
+  if (isDaemon && node.type !== "Retry") return false;
   const isWaiting = node.synchronizationStatus?.waiting !== undefined;
   if (node.type === "Retry" && !isWaiting) {
     const last = latestAttempt(node);
     if (last === undefined || !hasEnded(last)) return false;
-    if (reason.isDeadline) {
-      // The node's own message says that the deadline cut its retries short.
+    if (reason.isDeadline || isDaemon) {
+      // Its own message says that the deadline cut its retries short; and others have to hear that a daemon is lost.
       wake(turn.state.runtime, node);
       return false;
     }
