@@ -167,7 +167,9 @@ function resourcesOf(node: NodeRecord): Record<string, number> {
   const nodes = [node];
   for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
     addResources(sum, next.resourcesDuration);
-    if (next[LIVE].group !== undefined) nodes.push(...membersOf(next));
+    if (next[LIVE].group === undefined) continue;
+    // Not spread: a loop may have more members than a call may have arguments.
+    for (const member of membersOf(next)) nodes.push(member);
   }
   return sum;
 }
