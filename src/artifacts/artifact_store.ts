@@ -279,7 +279,7 @@ class LocatedArtifacts implements ArtifactStore {
   }
 
   async list(artifact: Artifact, scope: ArtifactScope, signal?: AbortSignal): Promise<string[]> {
-    const location = this.#locate(artifact);
+    const location = this.#locate(artifact, true);
     if (!isInStore(location)) {
       throw invalid(`Only s3 artifacts can be listed; "${artifact.name}" is ${location.type}`);
     }
@@ -343,8 +343,8 @@ class LocatedArtifacts implements ArtifactStore {
     });
   }
 
-  #locate(artifact: Artifact): Location {
-    const location = locationOf(artifact, artifact.subPath);
+  #locate(artifact: Artifact, isWhole = false): Location {
+    const location = locationOf(artifact, artifact.subPath, isWhole);
     if (location !== undefined) return location;
     throw invalid(`Artifact "${artifact.name}" has no location`);
   }

@@ -22,16 +22,21 @@ export function isInStore(
 /**
  * The location of an artifact; undefined when it names none.
  *
+ * @param isWhole one without a key counts too: all of its bucket, or of the repository
  * @throws {Problem} for a kind of location that is not supported
  */
-export function locationOf(artifact: ArtifactLocation, subPath = ""): Location | undefined {
+export function locationOf(
+  artifact: ArtifactLocation,
+  subPath = "",
+  isWhole = false,
+): Location | undefined {
   const { raw, http, git, artifactory, plugin } = artifact;
   if (raw !== undefined) return { type: "raw", data: raw.data };
   if (http !== undefined) return { type: "http", location: http };
   if (artifactory !== undefined) return { type: "http", location: artifactory };
   if (git !== undefined) return { type: "git", location: git };
   if (plugin !== undefined) throw unsupported("plugin");
-  const found = keyedLocation(artifact);
+  const found = keyedLocation(artifact, isWhole);
   if (found === undefined) return undefined;
   const key = joinKey(found.key, subPath);
   if (!found.isFull) return { type: "repository", key };

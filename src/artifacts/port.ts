@@ -71,7 +71,10 @@ export interface ArtifactStore {
   open(artifact: Artifact, scope: ArtifactScope): Promise<ArtifactContent | undefined>;
   /** Stores an uploaded file at the artifact's key: all of it, or nothing. */
   write(artifact: Artifact, body: Readable, scope: ArtifactScope): Promise<void>;
-  /** Keys below the artifact's key, sorted. @param signal ends it: a list may be very long, and its server slow */
+  /**
+   * Keys below the artifact's key, sorted; without a key all of its bucket, or what the namespace has in the repository.
+   * @param signal ends it: a list may be very long, and its server slow
+   */
   list(artifact: Artifact, scope: ArtifactScope, signal?: AbortSignal): Promise<string[]>;
   /**
    * Names directly in an artifact that was stored as a folder, sorted; those of folders end with a slash. None when it is

@@ -5,7 +5,7 @@
  */
 import type { Readable } from "node:stream";
 import { Problem, ProblemCode } from "../base/problem.ts";
-import { foreignKeyText, isKeyOf, isPath, isPrefixOf } from "../spec/artifact_key.ts";
+import { foreignKeyText, isKeyOf, isPath, isPrefixOf, ownPrefixes } from "../spec/artifact_key.ts";
 import type { ObjectStore, StoredObject } from "./object_store.ts";
 
 export interface ViewOptions {
@@ -43,8 +43,13 @@ export class RepositoryView implements ObjectStore {
     return this.#objects.write(this.#own(key), body);
   }
 
+  /** Keys that begin with a prefix; with the empty one all that are seen. */
   async *list(prefix: string): AsyncGenerator<string> {
     const { keyPrefix, namespace } = this.#options;
+    if (prefix === "" && namespace !== undefined) {
+      for (const own of ownPrefixes(namespace)) yield* this.list(own);
+      return;
+    }
     if (namespace !== undefined && !isPrefixOf(namespace, prefix) && !this.#isFormer(prefix)) {
       throw refused(namespace, prefix);
     }

@@ -36,6 +36,13 @@ export function isKeyOf(namespace: string, key: string): boolean {
   return owner === namespace && namespace !== "";
 }
 
+/** What the keys of a namespace begin with, sorted. */
+export function ownPrefixes(namespace: string): string[] {
+  // The first one holds the other one, too.
+  if (namespace === UPLOADS) return [`${UPLOADS}/`];
+  return [`${namespace}/`, `${UPLOADS}/${namespace}/`].sort();
+}
+
 /** True when keys with this prefix may be listed for the namespace; some of them may belong to others. */
 export function isPrefixOf(namespace: string, prefix: string): boolean {
   return namespace !== "" && isPath(prefix) &&

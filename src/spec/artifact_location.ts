@@ -91,13 +91,20 @@ export interface KeyedLocation {
   isFull: boolean;
 }
 
-/** The first location of an artifact that has a key; undefined when there is none. */
-export function keyedLocation(location: ArtifactLocation): KeyedLocation | undefined {
+/**
+ * The first location of an artifact that has a key; undefined when there is none.
+ * @param isWhole one without a key counts too, with the empty key: all of its bucket
+ */
+export function keyedLocation(
+  location: ArtifactLocation,
+  isWhole = false,
+): KeyedLocation | undefined {
   for (const kind of Object.keys(KEYED) as (keyof typeof KEYED)[]) {
     const members = location[kind];
     if (!isJsonObject(members)) continue;
-    const key = members[KEYED[kind].key];
-    if (typeof key !== "string" || key === "") continue;
+    const given = members[KEYED[kind].key];
+    const key = typeof given === "string" ? given : "";
+    if (key === "" && !isWhole) continue;
     const isFull = KEYED[kind].needs.every((member) => isGiven(members[member]));
     return { kind, key, members, isFull };
   }

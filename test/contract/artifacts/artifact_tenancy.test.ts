@@ -209,6 +209,20 @@ function describeStore(setting: () => RepositorySetting): void {
     expect(await store.open({ name: "f", s3: { key: `uploads/a/${ID}/f` } }, ALICE)).toBeDefined();
   });
 
+  test.each([{ s3: {} }, { s3: { bucket: "any" } }, { s3: { key: "" } }, { gcs: {} }])(
+    "a list without a key shows all of one's own: %j",
+    async (location) => {
+      await store.write({ name: "f", s3: { key: "ab/all/f" } }, bytes("x"), BOB);
+      const listed = await store.list({ name: "l", ...location }, BOB);
+      expect(listed).toContain("ab/all/f");
+      expect(listed.filter((key) => !key.startsWith("ab/"))).toEqual([]);
+      expect(await store.list({ name: "l", ...location }, ALICE)).toContain(`uploads/a/${ID}/f`);
+      const nobody = { namespace: "uploads" };
+      expect(await store.list({ name: "l", ...location }, nobody)).toEqual([]);
+      await expect(store.list({ name: "l" }, BOB)).rejects.toThrow("has no location");
+    },
+  );
+
   test("keys are what they say: unicode, percent signs, spaces", async () => {
     for (const name of ["ü", "%2e%2e", "a b+c", "#", "日本", "a%2Fb", "..."]) {
       const artifact = { name, s3: { key: `ab/names/${name}` } };

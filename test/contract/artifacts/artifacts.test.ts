@@ -109,6 +109,8 @@ describe.skipIf("missing" in s3Program)(s3Title, () => {
     await writeFile(join(dir, "f"), "full");
     expect(await store.save(artifact, join(dir, "f"), "p", SCOPE)).toEqual(artifact);
     expect(await content(store, artifact)).toBe("full");
+    const { key: _key, ...bucket } = artifact.s3;
+    expect(await store.list({ name: "all", s3: bucket }, SCOPE)).toContain("some/where");
     const wrong = { ...artifact, s3: { ...artifact.s3, secretKeySecret: { name: "s", key: "a" } } };
     await expect(store.open(wrong, SCOPE)).rejects.toThrow('Artifact "full" in s3://artifacts:');
   });
@@ -119,6 +121,7 @@ describe.skipIf("missing" in s3Program)(s3Title, () => {
     await writeFile(join(dir, "f"), "mine");
     const saved = await store.save({ name: "a", path: "/x/f" }, join(dir, "f"), "unused", scope);
     expect(saved.s3).toEqual({ key: "runs/wf/a.tgz" });
+    expect(await store.list({ name: "all", s3: {} }, scope)).toEqual(["runs/wf/a.tgz"]);
     expect(await store.fetch(saved, join(dir, "back"), scope)).toBe(true);
     expect(await readFile(join(dir, "back"), "utf8")).toBe("mine");
     await expect(store.fetch(saved, join(dir, "back"), { ...SCOPE, repositoryRef: { key: "no" } }))
