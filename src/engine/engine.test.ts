@@ -676,6 +676,25 @@ spec:
   expect(names(story.status()?.nodes?.["wf"]?.inputs?.artifacts)).toEqual(["may", "raw"]);
 });
 
+test.each([
+  ["an empty URL", 'http: {url: ""}', []],
+  ["an empty key", 's3: {key: "{{workflow.parameters.none}}"}', []],
+  ["a key", 's3: {key: "a{{workflow.parameters.none}}"}', ["may"]],
+  ["a URL", 'http: {url: "http://h/x"}', ["may"]],
+])("a task has an optional artifact only if its location names a place: %s", (_, where, there) => {
+  const story = given(`
+metadata: {name: wf}
+spec:
+  entrypoint: work
+  arguments: {parameters: [{name: none, value: ""}]}
+  templates:
+  - name: work
+    inputs: {artifacts: [{name: may, path: /may, optional: true, ${where}}]}
+    container: {image: i, command: [x]}
+`);
+  expect(story.tasks()[0]?.template.inputs?.artifacts?.map(({ name }) => name)).toEqual(there);
+});
+
 test("a global output that is written again keeps its place", () => {
   const story = given(`
 metadata: {name: wf}

@@ -7,6 +7,7 @@ import type {
   Template,
   ValueFrom,
 } from "../../spec/manifest.ts";
+import { hasLocationOrKey } from "../../spec/artifact_location.ts";
 import { configMapTypeLabel } from "../../spec/naming.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
 import { NodeFailure } from "../failure.ts";
@@ -169,10 +170,17 @@ export function hasLocation(artifact: object): boolean {
   return LOCATIONS.some((member) => Object.hasOwn(artifact, member));
 }
 
-/** A template without the optional artifacts that got nothing: an executor would look for them. */
+/**
+ * A template without the optional artifacts that got nothing: an executor would look for them. A location that names no
+ * place, such as an empty URL, is none.
+ */
 export function withPresentArtifacts(template: Template): Template {
   const { inputs } = template;
   const { artifacts } = inputs ?? {};
-  if (artifacts === undefined || artifacts.every(hasLocation)) return template;
-  return { ...template, inputs: { ...inputs, artifacts: artifacts.filter(hasLocation) } };
+  if (artifacts === undefined || artifacts.every(isPresent)) return template;
+  return { ...template, inputs: { ...inputs, artifacts: artifacts.filter(isPresent) } };
+}
+
+function isPresent(artifact: Artifact): boolean {
+  return artifact.optional === true ? hasLocationOrKey(artifact) : hasLocation(artifact);
 }
