@@ -27,6 +27,9 @@ test("names and results of a depends", () => {
     { task: "b-c", results: [] },
   ]);
   expect(dependsProblem("A.Bogus")).toBe("task result 'Bogus' for task 'A' is invalid");
+  expect(dependsProblem("A.Succeeded && B.Worse && A.Bogus")).toBe(
+    "task result 'Worse' for task 'B' is invalid",
+  );
   expect(dependsProblem("A.Succeeded && B")).toBeUndefined();
 });
 

@@ -52,9 +52,9 @@ export function dependsProblem(depends: string): string | undefined {
   if (depends.length > MAX_DEPENDS_LENGTH) {
     return `depends has ${depends.length} characters, and may have ${MAX_DEPENDS_LENGTH}`;
   }
-  for (const { task, results } of dependsReferences(depends)) {
-    const wrong = results.find((result) => !(TASK_RESULTS as readonly string[]).includes(result));
-    if (wrong !== undefined) return `task result '${wrong}' for task '${task}' is invalid`;
+  for (const [, task, result] of depends.matchAll(WORD)) {
+    if (result === undefined || (TASK_RESULTS as readonly string[]).includes(result)) continue;
+    return `task result '${result}' for task '${task}' is invalid`;
   }
   return undefined;
 }

@@ -178,6 +178,13 @@ describe("dependencies", () => {
     const spec = ofMain(`dag: {tasks: [{name: a, template: work, dependencies: [${entry}]}]}`);
     expect(refusal(spec)).toMatch(/^templates\.main sorting failed: invalid dependency '&?'$/);
   });
+
+  it.each(["b.Succeeded", "b."])("name a task, not what became of it: %s", (entry) => {
+    const spec = ofMain(
+      `dag: {tasks: [{name: a, template: work, dependencies: [${entry}]}, {name: b, template: work}]}`,
+    );
+    expect(refusal(spec)).toBe("templates.main sorting failed: invalid dependency Succeeded");
+  });
 });
 
 describe("empty lists, which are lost when a template is filled in", () => {
