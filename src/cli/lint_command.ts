@@ -24,10 +24,21 @@ import {
 import { print, say } from "./output.ts";
 import { bodyOf, leftOut, meantKind, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
 
+/** A manifest, and its number in its file. */
+type Piece = FoundManifest & { number: number };
+
 export interface LintOptions {
   output?: "pretty" | "simple";
   strict: boolean;
 }
+
+/** The short names that Kubernetes has for kinds. */
+const SHORT_KINDS: Record<string, string> = {
+  wf: "workflows",
+  wftmpl: "workflowtemplates",
+  cwftmpl: "clusterworkflowtemplates",
+  cronwf: "cronworkflows",
+};
 
 /** Kinds that `--kinds` takes, by the words for them. `all` means every one of them. */
 const KINDS: Record<string, string> = {
@@ -59,13 +70,13 @@ export async function lintFiles(
 ): Promise<number> {
   const faults = new Map<string, string[]>();
   const fault = (file: string, text: string) => faults.set(file, [...faults.get(file) ?? [], text]);
-  const pieces: FoundManifest[] = [];
+  const pieces: Piece[] = [];
   for (const file of await expandFolders(names)) {
     const text = await readSource(file);
     try {
-      for (const { object, lineOf } of locatedObjectsIn(text, file)) {
+      for (const [at, { object, lineOf }] of [...locatedObjectsIn(text, file)].entries()) {
         if (isWorkflowTest(object)) say(`${file}: a workflow test, which "sluice test" reads`);
-        else pieces.push({ file, object, lineOf });
+        else pieces.push({ file, object, lineOf, number: at + 1 });
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error;
@@ -75,10 +86,10 @@ export async function lintFiles(
   const chosen = pieces.filter(({ object }) =>
     options.kinds.includes(String(object["kind"] ?? "Workflow"))
   );
-  for (const { file, object } of pieces) {
-    const meant = meantKind(object);
+  for (const piece of pieces) {
+    const meant = meantKind(piece.object);
     if (meant !== undefined) {
-      fault(file, `in ${label(object)}: unknown kind: did you mean ${meant}?`);
+      fault(piece.file, `in ${label(piece)}: unknown kind: did you mean ${meant}?`);
     }
   }
   if (chosen.length === 0 && faults.size === 0) {
@@ -94,20 +105,17 @@ export async function lintFiles(
     if (text !== undefined) say(`${file}: ${text}`);
   }
   const verdicts = options.offline
-    ? ownVerdicts(pieces, options.kinds)
+    ? ownVerdicts(pieces, options)
     : await serverVerdicts(context, chosen);
   for (const { file, text } of verdicts) fault(file, text);
   if (options.strict) {
-    for (const { file, object } of chosen) {
-      for (const field of unknownFields(object)) {
-        const text = `in ${label(object)}: unknown field ${unknownFieldText(field)}`;
-        const path = JSON.stringify(field.path);
-        if (!faults.get(file)?.some((one) => one.includes(path))) fault(file, text);
-      }
+    for (const piece of chosen) {
+      for (const text of unknownTexts(piece, faults.get(piece.file))) fault(piece.file, text);
     }
   }
-  for (const { file, object } of chosen) {
-    for (const text of warningsOf(object)) say(`${file}: warning: in ${label(object)}: ${text}`);
+  for (const piece of chosen) {
+    const at = `${piece.file}: warning: in ${label(piece)}`;
+    for (const text of warningsOf(piece.object)) say(`${at}: ${text}`);
   }
   report(faults, options.output ?? "pretty");
   return faults.size === 0 ? 0 : 1;
@@ -125,9 +133,13 @@ function report(faults: ReadonlyMap<string, string[]>, format: "pretty" | "simpl
   print(count === 0 ? "✔ no linting errors found!" : `✖ ${count} linting errors found!`);
 }
 
-function label(object: JsonObject): string {
+function nameOf({ object, number }: Piece): string {
   const { name, generateName } = metadataOf(object);
-  return `${JSON.stringify(name ?? generateName ?? "")} (${object["kind"] ?? "Workflow"})`;
+  return String(name || generateName || `object #${number}`);
+}
+
+function label(piece: Piece): string {
+  return `${JSON.stringify(nameOf(piece))} (${piece.object["kind"] ?? "Workflow"})`;
 }
 
 /** What is valid but has no effect. Unreadable manifests are left to the verdict. */
@@ -138,6 +150,13 @@ function warningsOf(object: JsonObject): string[] {
     if (!(error instanceof Problem)) throw error;
     return [];
   }
+}
+
+/** One line for each member that the schema does not know, unless it is told already. */
+function unknownTexts(piece: Piece, told: readonly string[] = []): string[] {
+  return unknownFields(piece.object)
+    .filter(({ path }) => !told.some((text) => text.includes(JSON.stringify(path))))
+    .map((field) => `in ${label(piece)}: unknown field ${unknownFieldText(field)}`);
 }
 
 /** Members that the schema does not know. Unreadable manifests are left to the verdict. */
@@ -152,18 +171,19 @@ function unknownFields(object: JsonObject): UnknownField[] {
 }
 
 function ownVerdicts(
-  pieces: readonly FoundManifest[],
-  kinds: readonly string[],
+  pieces: readonly Piece[],
+  { kinds, strict }: { kinds: readonly string[]; strict: boolean },
 ): { file: string; text: string }[] {
-  const results = lintManifests(pieces.map(({ object }) => ({ kind: "Workflow", ...object })));
+  const objects = pieces.map(({ object }) => ({ kind: "Workflow", ...object }));
+  const results = lintManifests(objects, undefined, strict);
   return results.flatMap((result, index) => {
     const piece = pieces[index];
     if (piece === undefined || !kinds.includes(String(piece.object["kind"] ?? "Workflow"))) {
       return [];
     }
     const texts = result.kind === undefined
-      ? result.errors.map((text) => `in ${label(piece.object)}: ${text}`)
-      : lintLines(result);
+      ? result.errors.map((text) => `in ${label(piece)}: ${text}`)
+      : lintLines({ ...result, name: nameOf(piece) });
     return texts.map((text) => ({
       file: piece.file,
       text: withPlace(text, piece.object, piece.lineOf),
@@ -173,10 +193,11 @@ function ownVerdicts(
 
 async function serverVerdicts(
   context: Context,
-  pieces: readonly FoundManifest[],
+  pieces: readonly Piece[],
 ): Promise<{ file: string; text: string }[]> {
   const found: { file: string; text: string }[] = [];
-  for (const { file, object, lineOf } of pieces) {
+  for (const piece of pieces) {
+    const { file, object, lineOf } = piece;
     const namespace = namespaceOf(object, context);
     const resource = resourceOf(object["kind"]);
     const params = { namespace };
@@ -197,7 +218,7 @@ async function serverVerdicts(
       const isVerdict = error instanceof ClientError &&
         [400, 404, 409, 422, 500].includes(error.status);
       if (!isVerdict) throw error;
-      const text = `in ${label(object)}: ${withPlace(error.message, object, lineOf)}`;
+      const text = `in ${label(piece)}: ${withPlace(error.message, object, lineOf)}`;
       found.push({ file, text });
     }
   }
@@ -222,7 +243,7 @@ export function addLintCommand(program: Command, exit: (status: number) => void)
       ) => {
         const words = options.kinds === "all" ? Object.keys(KINDS) : options.kinds.split(",");
         const kinds = words.map((word) => {
-          const kind = KINDS[word];
+          const kind = KINDS[SHORT_KINDS[word] ?? word];
           if (kind === undefined) {
             throw new UsageError(
               `--kinds does not know ${JSON.stringify(word)}: all, ${

@@ -29,6 +29,27 @@ spec: {entrypoint: a, templates: [{name: a, NAME: {}, suspend: {}}]}
     ]);
   });
 
+  it("takes members as a server does unless it is strict", () => {
+    const [{ value } = { value: undefined }] = parseDocuments(`
+kind: Workflow
+metadata: {name: w}
+spec: {entryPoint: a, other: 1, templates: [{name: a, suspend: {}}]}
+`);
+    expect(lintManifests([value], undefined, false).flatMap(lintLines)).toEqual([]);
+  });
+
+  it("refuses a second template of one name, unless that replaces a stored one", () => {
+    const template = (namespace: string) =>
+      `{kind: WorkflowTemplate, metadata: {name: t, namespace: ${namespace}}, spec: {}}\n---\n`;
+    expect(lines(template("a") + template("b"))).toEqual([]);
+    const yaml = template("a") + template("a");
+    expect(lines(yaml)).toEqual([
+      'in "t" (WorkflowTemplate): duplicate WorkflowTemplate found: "t"',
+    ]);
+    const values = parseDocuments(yaml).map(({ value }) => value);
+    expect(lintManifests(values, { findTemplate: () => undefined }).flatMap(lintLines)).toEqual([]);
+  });
+
   it("warns of unknown members inside steps, which the reference does not see", () => {
     const [result] = lint(`
 kind: WorkflowTemplate

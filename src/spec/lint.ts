@@ -3,7 +3,7 @@
  * later.
  */
 import { Problem } from "../base/problem.ts";
-import { DecodeError } from "./schema/decode.ts";
+import { DecodeError, type UnknownField } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny, type Kind } from "./schema/decode_manifest.ts";
 import { lintWarnings } from "./lint_warnings.ts";
 import type { WorkflowTemplate } from "./manifest.ts";
@@ -30,12 +30,15 @@ export interface LintResult {
  *
  * @param values JSON values, one for each manifest
  * @param stored templates that exist already; without it, only those among `values` exist
+ * @param isStrict whether unknown members are errors, and names in another case are unknown
  */
 export function lintManifests(
   values: readonly unknown[],
   stored?: ValidationContext,
+  isStrict = true,
 ): LintResult[] {
-  const results = values.map(read);
+  const results = values.map((value, index) => read(value, index, isStrict));
+  if (stored === undefined) refuseDuplicates(results);
   const among = templateFinder(results.flatMap(({ manifest }) => manifest ?? []));
   const context: ValidationContext = {
     defaultMetadata: stored?.defaultMetadata,
@@ -54,19 +57,34 @@ export function lintManifests(
   return results;
 }
 
+/** Of two templates with one name, nobody can tell which one a reference means. */
+function refuseDuplicates(results: readonly LintResult[]): void {
+  const taken = new Set<string>();
+  for (const { manifest, errors } of results) {
+    if (manifest?.kind !== "WorkflowTemplate" && manifest?.kind !== "ClusterWorkflowTemplate") {
+      continue;
+    }
+    const { name = "", namespace = "" } = manifest.manifest.metadata;
+    const key = `${manifest.kind}/${namespace}/${name}`;
+    if (name !== "" && taken.has(key)) {
+      errors.push(`duplicate ${manifest.kind} found: ${JSON.stringify(name)}`);
+    }
+    taken.add(key);
+  }
+}
+
 /** One line for each error: `in "name" (Kind): text`; for a manifest that could not be read, only the text. */
 export function lintLines({ kind, name, errors }: LintResult): string[] {
   return errors.map((text) => kind === undefined ? text : `in "${name}" (${kind}): ${text}`);
 }
 
-function read(value: unknown, index: number): LintResult {
+function read(value: unknown, index: number, isStrict: boolean): LintResult {
   const unknown: string[] = [];
   const warnings: string[] = [];
   try {
-    const manifest = decodeAny(value, {
-      onUnknown: ({ path, insideStep }) =>
-        (insideStep ? warnings : unknown).push(`unknown field "${path}"`),
-    });
+    const onUnknown = ({ path, insideStep }: UnknownField) =>
+      void (insideStep ? warnings : unknown).push(`unknown field "${path}"`);
+    const manifest = decodeAny(value, isStrict ? { onUnknown } : {});
     const { name, generateName } = manifest.manifest.metadata;
     return {
       kind: manifest.kind,

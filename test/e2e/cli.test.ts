@@ -518,7 +518,7 @@ describe("lint", () => {
       await kind("Worklow");
       expect(await lint()).toMatchObject({
         status: 1,
-        out: 'kind.yml: in "" (Worklow): unknown kind: did you mean Workflow?\n',
+        out: 'kind.yml: in "object #1" (Worklow): unknown kind: did you mean Workflow?\n',
       });
       for (const other of ["WorkflowTaskSet", "Sensor"]) {
         await kind(other);

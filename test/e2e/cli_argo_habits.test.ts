@@ -165,6 +165,26 @@ test("a parameter that a stored template lacks is warned of, with the one that w
   expect(await submit("ref.txt", "-p", "branch=x")).toEqual({ status: 0, err: "" });
 });
 
+test("lint numbers the manifests of each file that have no name, and knows the short names of kinds", async () => {
+  const nameless = 'kind: Workflow\nmetadata: {name: ""}\nspec: {entrypoint: none}\n';
+  const files = ["first.txt", "second.txt"];
+  for (const file of files) await writeFile(join(folder, file), `${nameless}---\n${CRON}`);
+  for (const offline of [[], ["--offline"]]) {
+    const { out } = await sluice("lint", "-o", "simple", "--kinds=wf,cronwf", ...offline, ...files);
+    expect(out.split("\n").filter((line) => line !== "")).toEqual(
+      files.map((file) => `${file}: in "object #1" (Workflow): template name 'none' undefined`),
+    );
+  }
+});
+
+test("lint takes fields in another case if it is not strict, with a server and without", async () => {
+  await writeFile(join(folder, "case.txt"), FAILS.replace("entrypoint", "entryPoint"));
+  for (const offline of [[], ["--offline"]]) {
+    expect((await sluice("lint", ...offline, "case.txt")).status).toBe(1);
+    expect((await sluice("lint", "--no-strict", ...offline, "case.txt")).status).toBe(0);
+  }
+});
+
 test("objects of other programs are left out by lint and apply alike", async () => {
   const map = "apiVersion: v1\n  kind: ConfigMap\n  metadata: { name: sizes }\n";
   const three = TEMPLATE.replace("name: one", "name: three").trim().replaceAll("\n", "\n  ");
