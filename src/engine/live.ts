@@ -172,6 +172,8 @@ export interface DagPlan {
   /** What the targets need, in the order in which ready tasks begin, and the place of each task in it. */
   order: readonly number[];
   rank: Int32Array;
+  /** Why tasks would wait forever. */
+  fault: string | undefined;
 }
 
 /** What is kept in memory about the tasks of a DAG node. */

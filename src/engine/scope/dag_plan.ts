@@ -105,7 +105,7 @@ function makePlan(dag: DagTemplate | undefined): DagPlan {
   for (let number = 0; number < names.length; number++) {
     numbers.set(names[number] as string, number);
   }
-  // A name that is no task's gets a number of its own: nothing that waits for it begins.
+  // A name that is no task's gets a number of its own.
   const numberOf = (name: string): number => {
     const known = numbers.get(name);
     if (known !== undefined) return known;
@@ -129,7 +129,33 @@ function makePlan(dag: DagTemplate | undefined): DagPlan {
     counts[task] = list.length;
     for (const dependency of list) (dependents[dependency] ??= []).push(task);
   }
-  return { names, numbers, dependencies, targets, dependents, counts, order, rank };
+  // Without a target everything comes before some end, unless tasks wait for each other.
+  const isLost = (dag?.target ?? "").trim() === "" && order.length < numbers.size;
+  const unknown = order.find((number) => number >= tasks.length);
+  const fault = unknown !== undefined
+    ? `target ${names[unknown]} does not exist`
+    : isLost || isCyclic(order, counts, dependents)
+    ? "graph with cycle"
+    : undefined;
+  return { names, numbers, dependencies, targets, dependents, counts, order, rank, fault };
+}
+
+/** Tells whether tasks wait for each other. The checks of a manifest leave out all inline templates but the first. */
+function isCyclic(
+  order: readonly number[],
+  counts: Int32Array,
+  dependents: DagPlan["dependents"],
+): boolean {
+  const left = counts.slice();
+  const free = order.filter((task) => left[task] === 0);
+  for (const task of free) {
+    for (const next of dependents[task] ?? NONE) {
+      const count = left[next] as number - 1;
+      left[next] = count;
+      if (count === 0) free.push(next);
+    }
+  }
+  return free.length < order.length;
 }
 
 function findTargets(
@@ -181,7 +207,7 @@ export function planDag(frame: Frame, members: readonly NodeRecord[]): DagMemory
     begun: new Uint8Array(counts.length),
     nodes: new Array<NodeRecord | undefined>(counts.length).fill(undefined),
     faults: undefined,
-    fault: undefined,
+    fault: plan.fault,
   };
   for (const member of members) noteTaskNode(memory, member);
   memory.ready = order.filter((task) => counts[task] === 0 && !hasBegun(memory, task));
