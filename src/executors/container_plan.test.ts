@@ -12,3 +12,13 @@ test.each([
   expect(() => planContainers({ name: "m", container: { image: "i" }, ...more }))
     .toThrow(`Two containers of template "m" have the name "${name}"`);
 });
+
+test.each([
+  [[{ name: "a", dependencies: ["b"] }], "containers.a dependency 'b' not defined"],
+  [
+    [{ name: "a", dependencies: ["b"] }, { name: "b", dependencies: ["a"] }],
+    "containers dependency cycle detected: b->a->b",
+  ],
+])("planContainers() refuses containers that would wait forever: %j", (containers, text) => {
+  expect(() => planContainers({ containerSet: { containers } })).toThrow(text);
+});

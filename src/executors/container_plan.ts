@@ -2,6 +2,7 @@
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Container, Template } from "../spec/manifest.ts";
+import { checkDependencies } from "../spec/validation/container_set.ts";
 
 export interface PlannedContainer {
   name: string;
@@ -18,7 +19,8 @@ export interface PlannedContainer {
 
 /**
  * Containers of a template in the order init, main, sidecar.
- * @throws {Problem} InvalidArgument when there are none, or two have the same name: only one of them would run
+ * @throws {Problem} InvalidArgument when there are none, or two have the same name: only one of them would run; or when some
+ * would wait forever
  */
 export function planContainers(template: Template): PlannedContainer[] {
   const main = mainContainers(template);
@@ -74,6 +76,8 @@ function mainContainers(template: Template): PlannedContainer[] {
     return [mainOf(template.container)];
   }
   if (template.containerSet !== undefined) {
+    // The checks of a manifest leave out all inline templates but the first.
+    checkDependencies(template.containerSet);
     const mounts = template.containerSet.volumeMounts ?? [];
     return template.containerSet.containers.map((spec) => ({
       ...mainOf(withMounts(spec, mounts)),

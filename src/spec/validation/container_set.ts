@@ -41,7 +41,8 @@ function checkMounts(set: ContainerSetTemplate): void {
   });
 }
 
-function checkDependencies(set: ContainerSetTemplate): void {
+/** @throws {SpecError} when a container waits for one that does not exist, or for itself */
+export function checkDependencies(set: ContainerSetTemplate): void {
   const names = new Set(set.containers.map(({ name }) => name));
   for (const container of set.containers) {
     for (const dependency of container.dependencies ?? []) {
