@@ -107,7 +107,8 @@ function addList(archive: Command): void {
       const context = contextOf(command);
       printWorkflows(await archived(context, options), {
         format: options.output,
-        namespaces: false,
+        namespaces: true,
+        uids: true,
         heads: true,
         now: context.now(),
       });

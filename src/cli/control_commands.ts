@@ -11,6 +11,7 @@ import {
   example,
   isNotFound,
   pairs,
+  unquoted,
   UsageError,
 } from "./context.ts";
 import {
@@ -209,7 +210,8 @@ async function runAgain(
 }
 
 async function setNode(context: Context, name: string, options: ControlOptions): Promise<void> {
-  const outputs = options.outputParameter;
+  const given = options.outputParameter;
+  const outputs = given && [...pairs(given, "an output parameter")];
   // The server would say that no step matches the selector.
   if (outputs === undefined && !options.phase && !options.message) {
     throw new UsageError("nothing to set: give --output-parameter, --phase or --message");
@@ -224,7 +226,7 @@ async function setNode(context: Context, name: string, options: ControlOptions):
       phase: options.phase,
       outputParameters: outputs === undefined
         ? undefined
-        : JSON.stringify(Object.fromEntries(pairs(outputs, "an output parameter"))),
+        : JSON.stringify(Object.fromEntries(outputs.map(([key, value]) => [key, unquoted(value)]))),
     },
   };
   const operation = "WorkflowService_SetWorkflow";

@@ -52,6 +52,8 @@ async function overridden(
 ): Promise<JsonObject> {
   const metadata = withMetadata(metadataOf(object), options);
   if (resource.kind !== "CronWorkflow") return { ...object, metadata };
+  // A name of the manifest would win over it.
+  if (options.generateName !== undefined && options.name === undefined) delete metadata["name"];
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
   const workflowSpec = isJsonObject(spec["workflowSpec"]) ? spec["workflowSpec"] : {};
   const next: JsonObject = {

@@ -1,9 +1,9 @@
 /** Stored objects as text: the facts of `get`, the rows of `list`. */
 import { isJsonObject, type JsonObject } from "../base/json.ts";
-import type { CronWorkflow } from "../spec/manifest.ts";
+import type { CronWorkflow, Parameter } from "../spec/manifest.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
 import { metadataOf } from "./manifests.ts";
-import { asManifest, type Format, print, printObject, printTable } from "./output.ts";
+import { asManifest, type Format, print, printObject, printTable, terminalText } from "./output.ts";
 import type { Resource } from "./resources.ts";
 import { age, moment } from "./times.ts";
 import { factLines } from "./workflow_text.ts";
@@ -49,6 +49,17 @@ function cronFacts(cron: CronWorkflow, now: number): [string, string | undefined
       `Condition ${type}`,
       message || state,
     ]),
+    ...parameterFacts(spec.workflowSpec.arguments?.parameters),
+  ];
+}
+
+/** What its workflows are given. */
+function parameterFacts(parameters: readonly Parameter[] = []): [string, string][] {
+  const known = parameters.filter(({ value }) => value !== undefined);
+  if (known.length === 0) return [];
+  return [
+    ["Workflow Parameters", " "],
+    ...known.map(({ name, value = "" }): [string, string] => [`  ${name}`, terminalText(value)]),
   ];
 }
 

@@ -92,6 +92,8 @@ export interface ListLook {
   format: Format | undefined;
   /** Namespaces have a column. */
   namespaces: boolean;
+  /** Uids have a column. @default false */
+  uids?: boolean;
   heads: boolean;
   now: number;
 }
@@ -110,6 +112,7 @@ export function printWorkflows(workflows: Workflow[], look: ListLook): void {
   const head = ["NAME", "STATUS", "AGE", "DURATION", "PRIORITY", "MESSAGE"];
   if (look.namespaces) head.unshift("NAMESPACE");
   if (isWide) head.push("P/R/C", "PARAMETERS");
+  if (look.uids) head.push("UID");
   const rows = workflows.map((workflow) => {
     const { metadata, spec, status } = workflow;
     return [
@@ -121,6 +124,7 @@ export function printWorkflows(workflows: Workflow[], look: ListLook): void {
       String(spec.priority ?? 0),
       terminalText(status?.message ?? "").replaceAll("\n", " "),
       ...(isWide ? [podCounts(workflow), terminalText(parameterTexts(workflow))] : []),
+      ...(look.uids ? [metadata.uid ?? ""] : []),
     ];
   });
   printTable(look.heads ? head : undefined, rows);

@@ -258,3 +258,66 @@ test("a backfill that is repeated starts nothing again, however few runs the cro
   expect(again.out).not.toContain("created");
   expect(again.err.match(/ is there already\n/g)).toHaveLength(3);
 });
+
+test("a cron workflow shows what its workflows are given, and --generate-name wins over the name of the manifest", async () => {
+  await writeFile(
+    join(folder, "given.txt"),
+    CRON.replace("nightly", "given").replace(
+      "entrypoint: say",
+      "entrypoint: say\n    arguments: { parameters: [{ name: day, value: today }, { name: later }] }",
+    ),
+  );
+  const create = (...more: string[]) => sluice("cron", "create", "given.txt", ...more);
+  expect((await create("-p", "day=yesterday", "-p", "later=x")).out)
+    .toMatch(/\nWorkflow Parameters:\n {2}day: +yesterday\n {2}later: +x\n$/);
+  expect((await create("--generate-name", "given-", "-p", "later=x", "-o", "name")).out)
+    .toMatch(/^given-\w{5}\n$/);
+});
+
+test("the list of the archive has the uids that its other commands take", async () => {
+  await sluice("submit", "fails.txt", "--name", "kept", "--wait");
+  const [head = "", ...rows] = (await sluice("archive", "list")).out.trim().split("\n");
+  expect(head).toMatch(/^NAMESPACE +NAME +STATUS .* UID$/);
+  const uid = rows.find((row) => row.split(/ +/)[1] === "kept")?.split(/ +/).at(-1) ?? "";
+  expect((await sluice("archive", "get", uid, "-o", "name")).out).toBe("kept\n");
+});
+
+test("lint takes the short words for kinds", async () => {
+  expect((await sluice("lint", "--kinds", "cronwf,wftmpl", "cron.yaml", "one.yaml")).out)
+    .toBe("✔ no linting errors found!\n");
+  expect((await sluice("lint", "--kinds", "wf", "cron.yaml")).status).toBe(1);
+});
+
+test("an output parameter between quotation marks is the text between them", async () => {
+  await writeFile(
+    join(folder, "asks.txt"),
+    `
+kind: Workflow
+metadata: { name: asks }
+spec:
+  entrypoint: ask
+  templates:
+    - name: ask
+      suspend: {}
+      outputs:
+        parameters: [{ name: a, valueFrom: { supplied: {} } }, { name: b, valueFrom: { supplied: {} } }]
+`,
+  );
+  await sluice("submit", "asks.txt");
+  const set = (...values: string[]) =>
+    sluice("node", "set", "asks", "--node-field-selector", "displayName=asks", ...values);
+  await expect.poll(() => set("--message", "m")).toMatchObject({ status: 0 });
+  await set("-p", 'a="Hello, \\"world\\""', "-p", 'b="half');
+  const { out } = await sluice("get", "asks", "-o", "json");
+  expect(JSON.parse(out)).toMatchObject({
+    status: {
+      nodes: {
+        asks: {
+          outputs: {
+            parameters: [{ name: "a", value: 'Hello, "world"' }, { name: "b", value: '"half' }],
+          },
+        },
+      },
+    },
+  });
+});
