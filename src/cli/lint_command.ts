@@ -50,14 +50,6 @@ const KINDS: Record<string, string> = {
   subscriptions: RESOURCES.subscription.kind,
 };
 
-/** Short words for kinds, as `submit --from` takes them. */
-const SHORT_KINDS: Record<string, string> = {
-  wf: "workflows",
-  wftmpl: "workflowtemplates",
-  cwftmpl: "clusterworkflowtemplates",
-  cronwf: "cronworkflows",
-};
-
 /** Adds the options that every `lint` has. */
 export function addLintOptions(command: Command): Command {
   command.addOption(
