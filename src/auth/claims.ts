@@ -61,7 +61,8 @@ export function identityFromClaims(claims: JsonObject): Identity {
     groups: groups.length > 0 ? groups : undefined,
     name: text("name"),
     email: text("email"),
-    emailVerified: claims.email_verified === true ? true : undefined,
+    // Some providers write it as a text.
+    emailVerified: claims.email_verified === true || text("email_verified") === "true" || undefined,
     preferredUsername: text("preferred_username"),
     serviceAccountNamespace: account?.[1],
     serviceAccountName: account?.[2],
