@@ -28,8 +28,10 @@ export function* viewSteps(state: WorkflowState, options: ViewOptions = {}): Ste
   const show = options.exactTimes === true ? rfc3339WithMs : rfc3339;
   const status = headStatus(state, show);
   if (nodes.size > STEP_SIZE) yield;
-  const resources = yield* totalResources(state);
-  if (resources !== undefined) status.resourcesDuration = resources;
+  if (isOwn(header)) {
+    const resources = yield* totalResources(state);
+    if (resources !== undefined) status.resourcesDuration = resources;
+  }
   if (options.withoutNodes !== true && nodes.size > 0) yield* addNodes(status, state, show);
   const workflow = {} as Workflow;
   if (header.apiVersion !== undefined) workflow.apiVersion = header.apiVersion;
@@ -47,7 +49,7 @@ function headStatus(state: WorkflowState, show: Show): WorkflowStatus {
   status.phase = header.phase;
   status.startedAt = timeText(header.startedAt, show);
   status.finishedAt = timeText(header.finishedAt, show);
-  if (header.phase !== "" && (header.imported === undefined || header.hasMoved === true)) {
+  if (header.phase !== "" && isOwn(header)) {
     status.progress = state.nodes.size === 0 && header.progress !== undefined
       ? header.progress
       : `${runtime.progressDone}/${runtime.progressTotal}`;
@@ -66,6 +68,11 @@ function headStatus(state: WorkflowState, show: Show): WorkflowStatus {
   const locks = viewLocks(state);
   if (locks !== undefined) status.synchronization = locks;
   return status;
+}
+
+/** Tells whether its sums are made here. An import that has not moved shows what came with it. */
+function isOwn({ imported, hasMoved }: Header): boolean {
+  return imported === undefined || hasMoved === true;
 }
 
 /** A copy of what was imported. The estimate is made before the start, but shown from the start on. */
