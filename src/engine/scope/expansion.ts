@@ -16,6 +16,7 @@ import { checkTurn, hasDearWork, noteWork, TurnOver } from "../turn_budget.ts";
 import {
   beginEvaluation,
   isWhenTrue,
+  itemsOnly,
   joinScopes,
   mayHoldTag,
   type MissingRule,
@@ -23,11 +24,12 @@ import {
   replaceTagsIn,
   type Scope,
 } from "./expressions.ts";
+import { fillInline } from "./inline_templates.ts";
 import { asNodeFailure, itemScope, itemsOfSkipped, loopItems } from "./loop_items.ts";
 import { loopName } from "./names.ts";
 import { inPlace } from "./place.ts";
 import type { References } from "./references.ts";
-import { itemsOnly, resolveArguments, STEPS_MUST_EXIST } from "./resolve_arguments.ts";
+import { resolveArguments, STEPS_MUST_EXIST } from "./resolve_arguments.ts";
 
 /** Elements of a loop to work out between two looks at the clock. */
 const STRIDE = 64;
@@ -260,14 +262,14 @@ function resolveWhen(turn: Turn, step: StepLike, scope: Scope): string | undefin
   return replaceTagsIn(step.when, scope, STEPS_MUST_EXIST, turn.env);
 }
 
-/** Replaces the tags in what names the template and in the hooks' names. */
+/** Replaces the tags in what names the template, in the hooks' names and in a template that stands in the step. */
 function resolveStep(
   turn: Turn,
   step: StepLike,
   scope: Scope,
   missing: MissingRule,
 ): StepLike {
-  const { template, templateRef } = step;
+  const { template, templateRef, inline } = step;
   if (
     template !== undefined && !template.includes("{{") && templateRef === undefined &&
     step.hooks === undefined
@@ -286,5 +288,6 @@ function resolveStep(
       ? {}
       : { templateRef: replaceTags(templateRef, scope, missing, turn.env) }),
     ...(hooks === undefined ? {} : { hooks }),
+    ...(inline === undefined ? {} : { inline: fillInline(turn, inline, scope) }),
   };
 }

@@ -155,6 +155,21 @@ class JoinedScope implements Scope {
   }
 }
 
+/** Only some variables of a scope. */
+export function narrow(scope: Scope, isSeen: (name: string) => boolean): Scope {
+  return {
+    find: (name) => isSeen(name) ? scope.find(name) : undefined,
+    *names(root) {
+      for (const name of scope.names(root)) if (isSeen(name)) yield name;
+    },
+  };
+}
+
+/** Only the variables of a loop element. */
+export function itemsOnly(scope: Scope): Scope {
+  return narrow(scope, (name) => name === "item" || name.startsWith("item."));
+}
+
 function options(missing: MissingRule, env: EngineEnv): TemplateOptions {
   return { missing, functions: ARGO_FUNCTIONS, run: evaluationOf(env), meter: env.meter };
 }

@@ -2,7 +2,8 @@
 import type { Json } from "../../base/json.ts";
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
-import { joinScopes, NOTHING_MUST_EXIST, replaceTags, type Scope } from "./expressions.ts";
+import { joinScopes, narrow, NOTHING_MUST_EXIST, replaceTags, type Scope } from "./expressions.ts";
+import { withOwnInputs } from "./inline_templates.ts";
 import type { CallVariables } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
 import { GlobalScope, parametersJson } from "./workflow_variables.ts";
@@ -14,22 +15,35 @@ export function fillTemplate(
   inputs: Inputs,
   variables: CallVariables,
 ): Template {
-  const { body, isTagged } = planOf(template);
+  const { body, isTagged, hasInline } = planOf(template);
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
-  const filled = fillFor(turn, body, template, inputs, variables);
+  let filled = fillFor(turn, body, template, inputs, variables);
+  if (hasInline) {
+    filled = withOwnInputs(
+      filled,
+      body,
+      inputs,
+      (inline, hidden) => fillFor(turn, inline, template, inputs, variables, hidden),
+    );
+  }
   return template.inputs === undefined ? filled : { ...filled, inputs };
 }
 
-/** Replaces, in any value, the tags that a template may have. */
+/**
+ * Replaces, in any value, the tags that a template may have.
+ * @param hidden names of inputs whose tags stay
+ */
 export function fillFor<T>(
   turn: Turn,
   value: T,
   template: Template,
   inputs: Inputs,
   variables: CallVariables,
+  hidden?: ReadonlySet<string>,
 ): T {
+  const given = new InputScope(inputs);
   const scope = joinScopes(
-    new InputScope(inputs),
+    hidden === undefined ? given : narrow(given, (name) => !hidden.has(name)),
     planOf(template).paths,
     variables,
     new GlobalScope(turn, variables),

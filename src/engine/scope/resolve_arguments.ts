@@ -5,6 +5,7 @@ import type { Turn } from "../turn.ts";
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
 import {
   expressionJson,
+  itemsOnly,
   type MissingRule,
   replaceTags,
   replaceTagsIn,
@@ -112,14 +113,4 @@ function withSubPath(artifact: Artifact, subPath: string): Artifact {
     return { ...rest, [member]: { ...location, [field]: `${key.replace(/\/$/, "")}/${subPath}` } };
   }
   return rest;
-}
-
-/** Only the variables of a loop element. */
-export function itemsOnly(scope: Scope): Scope {
-  return {
-    find: (name) => name === "item" || name.startsWith("item.") ? scope.find(name) : undefined,
-    *names(root) {
-      if (root === "item") yield* scope.names(root);
-    },
-  };
 }

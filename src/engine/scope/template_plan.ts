@@ -14,6 +14,8 @@ export interface TemplatePlan {
   hasExpressions: boolean;
   /** Steps or tasks of it have hooks. */
   hasHooks: boolean;
+  /** Templates stand in steps or tasks of it. */
+  hasInline: boolean;
   /** Where its outputs are taken from: variables that it may use itself. */
   paths: Scope;
   /** The type of a node that runs it without retries; undefined when it has no body. */
@@ -50,11 +52,13 @@ function makePlan(template: Template): TemplatePlan {
   const isGroup = template.steps !== undefined || template.dag !== undefined;
   if (isShared(template) || !isGroup) freezeAll(body);
   const isTagged = mayHoldTag(body);
+  const steps = template.steps?.flat() ?? template.dag?.tasks ?? [];
   return {
     body,
     isTagged,
     hasExpressions: isTagged && JSON.stringify(body).includes("{{="),
-    hasHooks: (template.steps?.flat() ?? template.dag?.tasks ?? []).some(hasHooks),
+    hasHooks: steps.some(hasHooks),
+    hasInline: steps.some(({ inline }) => inline !== undefined),
     paths: pathScope(template),
     type: NODE_TYPES[templateType(template)],
   };

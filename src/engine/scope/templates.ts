@@ -63,9 +63,7 @@ function find(turn: Turn, holder: TemplateHolder, context: TemplateContext): Res
   const ref = holder.templateRef?.name === undefined ? undefined : holder.templateRef;
   if (inline !== undefined) {
     // Beside an inline template, a reference says only where the calls of that template are looked up.
-    const at = ref === undefined ? context : contextOfRef(ref);
-    if (at.kind === "local") return { template: inline, context: at };
-    return stored(turn, at, `inline/${holder.name ?? ""}`, () => inline);
+    return { template: inline, context: ref === undefined ? context : contextOfRef(ref) };
   }
   if (ref !== undefined) {
     return findStoredTemplate(turn, contextOfRef(ref), ref.template ?? "", true);
@@ -139,7 +137,25 @@ function stored(
   const known = specs.storedTemplates?.[key];
   if (known !== undefined) return { template: known, context };
   const template = original();
-  specs.storedTemplates = { ...specs.storedTemplates, [key]: template };
+  specs.storedTemplates = {
+    ...inlineOf(context, template),
+    ...specs.storedTemplates,
+    [key]: template,
+  };
   turn.state.pending.specs = true;
   return { template, context };
+}
+
+/**
+ * The templates that stand in steps of a stored one, as they are written. They are only shown: steps of several templates
+ * may have the same name, and each call fills in what it knows.
+ */
+function inlineOf({ text }: TemplateContext, { steps, dag }: Template): Record<string, Template> {
+  const shown: Record<string, Template> = {};
+  for (const { name, inline, templateRef } of [...steps?.flat() ?? [], ...dag?.tasks ?? []]) {
+    if (inline !== undefined && templateRef === undefined) {
+      shown[`${text}/inline/${name}`] ??= inline;
+    }
+  }
+  return shown;
 }

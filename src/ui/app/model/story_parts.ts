@@ -87,8 +87,8 @@ function writtenTemplate(workflow: Workflow, node: NodeStatus): Template | undef
   if (boundary === undefined) return undefined;
   const step = stepOf(node, boundary);
   if (step === undefined) return undefined;
-  const inScope = stored[`${scope}/inline/${step}`];
-  return inScope ?? writtenStep(workflow, node, boundary)?.inline;
+  // Templates of one object may have steps of the same name: what is stored of them is that of the first.
+  return writtenStep(workflow, node, boundary)?.inline ?? stored[`${scope}/inline/${step}`];
 }
 
 /** The step or task of a group's template that a node runs. */
