@@ -1,5 +1,6 @@
 /** Resolves the references in the arguments that a step passes to its template. */
 import type { Json } from "../../base/json.ts";
+import { cleanPath } from "../../expr/values/go_path.ts";
 import type { Artifact, Parameter, StepLike } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
@@ -12,6 +13,7 @@ import {
   type Scope,
   soleTag,
 } from "./expressions.ts";
+import { NodeFailure } from "../failure.ts";
 import { isPlainMap } from "./raw_json.ts";
 import { hasLocation } from "./inputs.ts";
 import type { References } from "./references.ts";
@@ -85,7 +87,11 @@ export function resolveArtifact(
   if (found === undefined) return own;
   const { name: _name, path: _path, globalName: _global, ...location } = found;
   const joined = { ...location, ...own };
-  return own.subPath === undefined ? joined : withSubPath(joined, own.subPath);
+  if ((own.subPath ?? "") === "") return joined;
+  const part = withSubPath(joined, own.subPath ?? "");
+  if (part !== undefined) return part;
+  if (own.optional === true) return own;
+  throw new NodeFailure(`failed to set key for artifact ${own.name}: key unsupported`);
 }
 
 /** The variables, and artifacts as objects by their references. */
@@ -101,16 +107,27 @@ function artifactScope(references: References): Scope {
   };
 }
 
-/** Appends a path to the key of an artifact, wherever it is stored. */
-function withSubPath(artifact: Artifact, subPath: string): Artifact {
+/** Where each kind of location has its key; that of a URL is its path. */
+const KEYS = {
+  ...{ s3: "key", gcs: "key", oss: "key", azure: "blob", hdfs: "path", plugin: "key" },
+  ...{ http: "url", artifactory: "url" },
+} as const;
+
+/** Appends a path to the key of an artifact. Undefined if it lies where nothing has a key. */
+function withSubPath(artifact: Artifact, subPath: string): Artifact | undefined {
   const { subPath: _sub, ...rest } = artifact;
-  for (const member of ["s3", "gcs", "oss", "azure", "hdfs", "artifactory"] as const) {
-    const location = rest[member];
-    if (location === undefined) continue;
-    const field = member === "azure" ? "blob" : member === "hdfs" ? "path" : "key";
-    const key = location[field];
+  for (const [member, field] of Object.entries(KEYS) as [keyof typeof KEYS, string][]) {
+    const location = rest[member] as Record<string, unknown> | undefined;
+    const key = location?.[field];
     if (typeof key !== "string") continue;
-    return { ...rest, [member]: { ...location, [field]: `${key.replace(/\/$/, "")}/${subPath}` } };
+    const longer = field === "url" ? withPath(key, subPath) : cleanPath(`${key}/${subPath}`);
+    return { ...rest, [member]: { ...location, [field]: longer } };
   }
-  return rest;
+  return undefined;
+}
+
+function withPath(url: string, subPath: string): string {
+  const [, site = "", path = "", rest = ""] = /^(\w+:\/\/[^/?#]*)?([^?#]*)(.*)$/s.exec(url) ?? [];
+  const added = encodeURI(subPath).replace(/[?#]/g, encodeURIComponent);
+  return `${site}${cleanPath(`/${path}/${added}`)}${rest}`;
 }
