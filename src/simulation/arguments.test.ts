@@ -40,3 +40,30 @@ templates:
       '[{"name":"w","value":"1","enum":["1","2"],"description":"d"}]',
   );
 });
+
+test.each([
+  ["a step", "template: work"],
+  ["an element of a loop", "template: work, withItems: [1]"],
+  ["a retry", "template: again"],
+])(
+  "the hook of %s gets an empty text for an output that was reported without a value",
+  (_of, called) => {
+    const hook =
+      `{exit: {template: tell, arguments: {parameters: [{name: p, value: "<{{steps.a.outputs.parameters.o}}>"}]}}}`;
+    const work = "container: {image: i}, outputs: {parameters: [{name: o, valueFrom: {path: /o}}]}";
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+- {name: main, steps: [[{name: a, ${called}, hooks: ${hook}}]]}
+- {name: work, ${work}}
+- {name: again, retryStrategy: {limit: 0}, ${work}}
+- {name: tell, inputs: {parameters: [{name: p}]}, container: {image: i}}`,
+      8,
+      { rules: [{ template: "tell" }, { outcome: "Failed" }] },
+    );
+    const nodes = Object.values(simulation.view("w").status?.nodes ?? {});
+    const told = nodes.find(({ name }) => name.endsWith(".onExit"));
+    expect(told?.inputs?.parameters?.[0]?.value).toBe("<>");
+  },
+);

@@ -25,7 +25,7 @@ import { getTask } from "./frame_steps.ts";
 import { findHook, workflowHook } from "./hook_definitions.ts";
 import { hookName } from "./names.ts";
 import type { CallVariables } from "./inputs.ts";
-import { hookReferences, workflowReferences } from "./references.ts";
+import { hookArgumentReferences, workflowReferences } from "./references.ts";
 import { NOTHING_MUST_EXIST } from "./expressions.ts";
 import { fillArguments } from "./workflow_variables.ts";
 import { inPlace } from "./place.ts";
@@ -166,7 +166,7 @@ export function hookArguments(
   lifecycle: LifecycleHook,
 ): GivenArguments {
   const boundary = getBoundary(turn, member);
-  const references = hookReferences(turn, boundary, frameOf(turn, boundary), member);
+  const references = hookArgumentReferences(turn, boundary, frameOf(turn, boundary), member);
   return resolveArguments(turn, lifecycle, references, NOTHING_MUST_EXIST);
 }
 

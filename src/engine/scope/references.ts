@@ -58,8 +58,26 @@ export function hookReferences(
   const all = stepReferences(turn, boundary, frame, isVisible, frame.hasEnd || "running");
   if (member.index === undefined || member.role !== "member") return all;
   // Inside a loop the name of the step means this element.
-  const prefix = `${frame.template.dag === undefined ? "steps" : "tasks"}.${member.step ?? ""}.`;
-  return { ...all, scope: joinScopes(elementScope(member, prefix), all.scope) };
+  return { ...all, scope: joinScopes(elementScope(member, prefixOf(frame, member)), all.scope) };
+}
+
+/** The same for their arguments: outputs that a step has reported without a value, as one that failed does, are empty there. */
+export function hookArgumentReferences(
+  turn: Turn,
+  boundary: NodeRecord,
+  frame: Frame,
+  member: NodeRecord,
+): References {
+  const all = hookReferences(turn, boundary, frame, member);
+  const values: Record<string, string> = {};
+  for (const { name, value } of nodeWithOutputs(member).outputs?.parameters ?? []) {
+    if (value === undefined) values[`${prefixOf(frame, member)}outputs.parameters.${name}`] = "";
+  }
+  return { ...all, scope: joinScopes(all.scope, scopeOf(values)) };
+}
+
+function prefixOf({ template }: Frame, { step = "" }: NodeRecord): string {
+  return `${template.dag === undefined ? "steps" : "tasks"}.${step}.`;
 }
 
 /** What the hooks and the exit handler of the workflow may refer to. */
