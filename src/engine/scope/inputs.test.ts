@@ -82,3 +82,20 @@ templates:
     { name: "kept", path: "/k", s3: { key: "k" }, archive: { none: {} } },
   ]);
 });
+
+test("a tag that names no ConfigMap is told as such", () => {
+  const { message } = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    steps: [[{name: s, template: t}]]
+  - name: t
+    inputs: {parameters: [{name: p, valueFrom: {configMapKeyRef: {name: "c-{{ workflow.parameters.none }}", key: k}}}]}
+    container: {image: i, command: [c]}`,
+    2,
+  ).view("w").status ?? {};
+  expect(message).toContain(
+    "w[0].s error: failed to substitute configMapKeyRef: failed to resolve {{ workflow.parameters.none }}",
+  );
+});

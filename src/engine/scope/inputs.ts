@@ -10,7 +10,7 @@ import type {
 import { hasLocationOrKey } from "../../spec/artifact_location.ts";
 import { configMapTypeLabel } from "../../spec/naming.ts";
 import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.ts";
-import { NodeFailure } from "../failure.ts";
+import { isFailure, NodeFailure } from "../failure.ts";
 import type { KnownEnd } from "../live.ts";
 import { findStored } from "../stored_manifests.ts";
 import { fillFor } from "./fill.ts";
@@ -124,7 +124,7 @@ function fromConfigMap(
   scope: () => Scope,
 ): string | undefined {
   if (from.configMapKeyRef === undefined) return undefined;
-  const ref = replaceTags(from.configMapKeyRef, scope(), "error", turn.env);
+  const ref = fillRef(turn, from.configMapKeyRef, scope());
   try {
     return configMapValue(turn, ref, from.default ?? input.default);
   } catch (error) {
@@ -132,6 +132,15 @@ function fromConfigMap(
     throw new NodeFailure(
       `unable to retrieve inputs.parameters.${input.name} from ConfigMap: ${error.message}`,
     );
+  }
+}
+
+function fillRef<T>(turn: Turn, ref: T, scope: Scope): T {
+  try {
+    return replaceTags(ref, scope, "error", turn.env);
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    throw new NodeFailure(`failed to substitute configMapKeyRef: ${error.message}`);
   }
 }
 
