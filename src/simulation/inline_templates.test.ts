@@ -87,6 +87,27 @@ templates:
   expect(outputsOf(simulation)).toEqual({ "w[0].a": "outer-inner other" });
 });
 
+test("what it knows of its node is its own", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+- name: main
+  dag: {tasks: [{name: t, template: inner}]}
+- name: inner
+  retryStrategy: {limit: 1}
+  dag:
+    tasks:
+    - {name: a, inline: {${show("{{node.name}} {{tasks.name}} {{retries}}")}}}
+    - {name: b, depends: a, inline: {retryStrategy: {limit: 1}, ${show("{{retries}}")}}}`,
+    12,
+    { rules: [{ node: "b.0.$", outcome: "Failed" }] },
+  );
+  const outputs = outputsOf(simulation);
+  expect(outputs["w.t(0).a"]).toBe("w.t(0).a a 0");
+  expect(outputs["w.t(0).b(1)"]).toBe("1");
+});
+
 test("the element of a loop, and inputs that are what other steps left", () => {
   const simulation = simulateWorkflow(
     `

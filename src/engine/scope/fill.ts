@@ -3,7 +3,7 @@ import type { Json } from "../../base/json.ts";
 import type { Inputs, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
 import { joinScopes, narrow, NOTHING_MUST_EXIST, replaceTags, type Scope } from "./expressions.ts";
-import { withOwnInputs } from "./inline_templates.ts";
+import { keepOwn } from "./inline_templates.ts";
 import type { CallVariables } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
 import { GlobalScope, parametersJson } from "./workflow_variables.ts";
@@ -19,11 +19,10 @@ export function fillTemplate(
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
   let filled = fillFor(turn, body, template, inputs, variables);
   if (hasInline) {
-    filled = withOwnInputs(
+    filled = keepOwn(
       filled,
       body,
-      inputs,
-      (inline, hidden) => fillFor(turn, inline, template, inputs, variables, hidden),
+      (inline, own) => fillFor(turn, inline, template, inputs, variables, own),
     );
   }
   return template.inputs === undefined ? filled : { ...filled, inputs };
@@ -31,7 +30,7 @@ export function fillTemplate(
 
 /**
  * Replaces, in any value, the tags that a template may have.
- * @param hidden names of inputs whose tags stay
+ * @param hidden names whose tags stay
  */
 export function fillFor<T>(
   turn: Turn,
@@ -41,13 +40,13 @@ export function fillFor<T>(
   variables: CallVariables,
   hidden?: ReadonlySet<string>,
 ): T {
-  const given = new InputScope(inputs);
-  const scope = joinScopes(
-    hidden === undefined ? given : narrow(given, (name) => !hidden.has(name)),
+  const all = joinScopes(
+    new InputScope(inputs),
     planOf(template).paths,
     variables,
     new GlobalScope(turn, variables),
   );
+  const scope = hidden === undefined ? all : narrow(all, (name) => !hidden.has(name));
   return replaceTags(value, scope, variables.isEarly ? "keep" : NOTHING_MUST_EXIST, turn.env);
 }
 

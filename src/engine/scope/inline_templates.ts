@@ -1,10 +1,8 @@
 /** Templates that stand in a step: what the step knows is filled in, apart from what they know better themselves. */
 import { isLoop } from "../../spec/loops.ts";
-import type { Inputs, StepLike, Template } from "../../spec/manifest.ts";
+import type { StepLike, Template } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
 import { itemsOnly, mayHoldTag, narrow, replaceTags, type Scope } from "./expressions.ts";
-
-const PARAMETER = "inputs.parameters.";
 
 /**
  * Fills in the element of the loop around the step, and in the inputs also what other steps left. Other tags stay: the
@@ -26,38 +24,53 @@ export function fillInline(turn: Turn, inline: Template, scope: Scope): Template
   };
 }
 
-/** A filled Steps or DAG template in which the inline templates have their own inputs wherever those have the same names. */
-export function withOwnInputs(
+/**
+ * A filled Steps or DAG template in which the templates that stand in its steps keep the tags of what they know themselves.
+ * @param written the template before
+ * @param fill fills in one of them, except for these names
+ */
+export function keepOwn(
   filled: Template,
   written: Template,
-  inputs: Inputs,
-  fill: (inline: Template, hidden: ReadonlySet<string>) => Template,
+  fill: (inline: Template, own: ReadonlySet<string>) => Template,
 ): Template {
-  const around = new Set(inputs.parameters?.map(({ name }) => name));
-  const own = (step: StepLike, before: StepLike | undefined): StepLike => {
-    const { inline } = before ?? {};
-    const names = inline?.inputs?.parameters?.map(({ name }) => name) ?? [];
-    const hidden = new Set(
-      names.filter((name) => around.has(name)).map((name) => PARAMETER + name),
-    );
-    if (inline === undefined || hidden.size === 0) return step;
-    return { ...step, inline: { ...fill(inline, hidden), ...inputsOf(step.inline) } };
-  };
+  const keep = (step: StepLike, { inline }: StepLike): StepLike =>
+    inline === undefined || !mayHoldTag(inline)
+      ? step
+      : { ...step, inline: { ...fill(inline, ownNames(inline)), ...inputsOf(step.inline) } };
   const { steps, dag } = filled;
   return {
     ...filled,
     ...(steps === undefined ? {} : {
       steps: steps.map((group, at) =>
-        group.map((step, index) => own(step, written.steps?.[at]?.[index]))
+        group.map((step, index) => keep(step, written.steps?.[at]?.[index] ?? step))
       ),
     }),
     ...(dag === undefined ? {} : {
       dag: {
         ...dag,
-        tasks: dag.tasks?.map((task, at) => own(task, written.dag?.tasks?.[at])) ?? [],
+        tasks: dag.tasks?.map((task, at) => keep(task, written.dag?.tasks?.[at] ?? task)) ?? [],
       },
     }),
   };
+}
+
+const OF_NODE = ["node.name", "steps.name", "tasks.name"];
+const OF_ATTEMPT = [
+  ...["retries", "lastRetry.exitCode", "lastRetry.status"],
+  ...["lastRetry.duration", "lastRetry.message"],
+];
+
+/** Variables that a template has of its own, whatever is around it. */
+function ownNames({ inputs, retryStrategy }: Template): Set<string> {
+  const { parameters = [], artifacts = [] } = inputs ?? {};
+  return new Set([
+    ...OF_NODE,
+    ...(retryStrategy === undefined ? [] : OF_ATTEMPT),
+    ...(parameters.length === 0 ? [] : ["inputs.parameters"]),
+    ...parameters.map(({ name }) => `inputs.parameters.${name}`),
+    ...artifacts.map(({ name }) => `inputs.artifacts.${name}.path`),
+  ]);
 }
 
 function inputsOf({ inputs }: Template = {}): Pick<Template, "inputs"> {
