@@ -41,3 +41,21 @@ test("what has no key has no parts, and an optional part is then left out", () =
   const { artifact } = run("git: {repo: r}", "x", ", optional: true");
   expect(artifact).toEqual({ name: "part", path: "/part", optional: true });
 });
+
+test("a part of what was never made is missing like the whole", () => {
+  const { status } = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+- name: main
+  steps:
+  - - {name: a, template: make, when: "false"}
+  - - name: b
+      template: use
+      arguments: {artifacts: [{name: part, from: "{{steps.a.outputs.artifacts.all}}", subPath: x}]}
+- {name: make, outputs: {artifacts: [{name: all, path: /all}]}, container: {image: i}}
+- {name: use, inputs: {artifacts: [{name: part, path: /part}]}, container: {image: i}}`,
+    4,
+  ).view("w");
+  expect(status?.message).toContain("inputs.artifacts.part missing location information");
+});

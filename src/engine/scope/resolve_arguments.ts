@@ -87,7 +87,7 @@ export function resolveArtifact(
   if (found === undefined) return own;
   const { name: _name, path: _path, globalName: _global, ...location } = found;
   const joined = { ...location, ...own };
-  if ((own.subPath ?? "") === "") return joined;
+  if ((own.subPath ?? "") === "" || !hasLocation(joined)) return joined;
   const part = withSubPath(joined, own.subPath ?? "");
   if (part !== undefined) return part;
   if (own.optional === true) return own;
