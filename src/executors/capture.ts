@@ -32,7 +32,7 @@ export function readTail(place: Place): Promise<Uint8Array> {
  * Output parameters with their values, read from files.
  *
  * @param locate Place of a template's path on this machine, undefined when nothing is there.
- * @returns Those that could be read, and what is wrong with the first of the others.
+ * @returns All of them, those that could not be read without a value, and what is wrong with the first of these.
  */
 export async function readParameters(
   parameters: readonly Parameter[],
@@ -52,6 +52,7 @@ export async function readParameters(
     } catch (error) {
       const message = errorText(error);
       faultText ??= error instanceof CannotRead ? message : cannotRead(parameter, message).message;
+      read.push(parameter);
     }
   }
   return { parameters: read, ...(faultText !== undefined && { fault: faultText }) };

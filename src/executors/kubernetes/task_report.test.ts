@@ -57,7 +57,7 @@ test("a path that is no file is told, whatever the default", async () => {
   const parameters = [{ name: "p", valueFrom: { path: "/p", default: "d" } }];
   expect(await outputsFromReport(await report({ "n.0": "" }), { outputs: { parameters } })).toEqual(
     {
-      outputs: {},
+      outputs: { parameters },
       fault: 'Cannot read output parameter "p": /p is not a file',
     },
   );

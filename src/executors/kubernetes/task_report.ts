@@ -59,17 +59,18 @@ export async function outputsFromReport(
   const result = files.get("result");
   if (result !== undefined) outputs.result = resultFrom(result);
   const paths = new Map(outputFiles(template.outputs?.parameters));
-  const parameters = (template.outputs?.parameters ?? []).flatMap((parameter, index) => {
+  // One that could not be read is reported without a value.
+  const parameters = (template.outputs?.parameters ?? []).map((parameter, index) => {
     const path = paths.get(index);
-    if (path === undefined) return [parameter];
+    if (path === undefined) return parameter;
     const content = files.get(`p.${index}`);
     const fallback = parameter.valueFrom?.default ?? parameter.default;
     if (content !== undefined && content.length <= MAX_PARAMETER_BYTES) {
-      return [{ ...parameter, value: trimNewline(Buffer.from(content).toString()) }];
+      return { ...parameter, value: trimNewline(Buffer.from(content).toString()) };
     }
     const isOdd = files.has(`n.${index}`);
     if (content === undefined && !isOdd && fallback !== undefined) {
-      return [{ ...parameter, value: trimNewline(fallback) }];
+      return { ...parameter, value: trimNewline(fallback) };
     }
     const whyNot = isOdd
       ? "is not a file"
@@ -77,7 +78,7 @@ export async function outputsFromReport(
       ? "does not exist and there is no default"
       : `has more than ${MAX_PARAMETER_BYTES} bytes`;
     fault ??= `Cannot read output parameter "${parameter.name}": ${path} ${whyNot}`;
-    return [];
+    return parameter;
   });
   if (parameters.length > 0) outputs.parameters = parameters;
   const artifacts: Artifact[] = [];

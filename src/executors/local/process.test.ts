@@ -106,6 +106,7 @@ test("a path that the program puts together itself is found too, but not an olde
   expect(await run(taskSpec("old", template("true")))).toMatchObject({
     phase: "Error",
     message: `Cannot read output parameter "o": ${path} does not exist and there is no default`,
+    outputs: { parameters: [{ name: "o", valueFrom: { path } }] },
   });
   expect(await run(taskSpec("new", template(`cd ${dir}; printf new > real`)))).toMatchObject({
     phase: "Succeeded",
