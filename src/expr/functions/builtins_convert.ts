@@ -258,14 +258,16 @@ export const CONVERT_BUILTINS: BuiltinTable = new Map<string, Builtin>([
     },
   }],
   ["now", {
+    // What is known to be a zone may be given, as with `date`.
     check: (args) =>
-      args.length === 0
+      args.length === 0 || (args.length === 1 && args[0]?.kind === "zone")
         ? TIME
         : { error: `invalid number of arguments (expected 0, got ${args.length})` },
-    run: (_, context) => {
+    run: ([zone = null], context) => {
       const ms = context.now();
       const seconds = Math.floor(ms / 1_000);
-      return new GoTime(seconds, Math.round((ms - seconds * 1_000) * 1e6), UTC);
+      const nanos = Math.round((ms - seconds * 1_000) * 1e6);
+      return new GoTime(seconds, nanos, zone instanceof GoZone ? zone : UTC);
     },
   }],
   ["duration", {

@@ -163,11 +163,18 @@ function sortedEntries(out: TextBuilder, map: ValueMap): [string, Value][] {
 
 /** Numbers before strings, each by value; others by their text. */
 function byAnyKey([a]: readonly [Value, Value], [b]: readonly [Value, Value]): number {
+  const [one, other] = [sortKey(a), sortKey(b)];
   const rank = (key: Value) => ["bigint", "number", "string"].indexOf(typeof key);
-  if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  if (typeof a === "string" && typeof b === "string") return compareStrings(a, b);
-  if (rank(a) >= 0) return Number(a) - Number(b);
+  if (rank(one) !== rank(other)) return rank(one) - rank(other);
+  if (typeof one === "string" && typeof other === "string") return compareStrings(one, other);
+  if (rank(one) >= 0) return Number(one) - Number(other);
   return compareStrings(goString(a), goString(b));
+}
+
+/** Bytes, months and durations are in the order of their numbers. */
+function sortKey(key: Value): Value {
+  if (key instanceof GoDuration) return key.ns;
+  return key instanceof NamedInt ? key.value : key;
 }
 
 /**

@@ -226,7 +226,26 @@ describe("methods", () => {
 });
 
 describe("in expressions", () => {
-  const run = (source: string) => compileExpr(source, { env: { x: {} } }).run({ x: {} });
+  const run = (source: string) =>
+    compileExpr(source, { env: { x: {} } }).run({ x: {} }, { now: () => 1_700_000_000_000 });
+
+  test.each([
+    ["now(timezone('Asia/Tokyo'))", "2023-11-15 07:13:20 +0900 JST"],
+    ["timezone('UTC') | now()", "2023-11-14 22:13:20 +0000 UTC"],
+    // A fraction that the layout does not have is read all the same, whatever follows it.
+    ["date('10:05.25.2024', '15:05.2006')", "2024-01-01 10:00:05.25 +0000 UTC"],
+    // Times without a year are in a zone's mean time, and before 1970 zones had names too.
+    ["date('15:04', '15:04', 'America/New_York')", "0000-01-01 15:04:00 -0456 LMT"],
+    ["date('1955-07-04', '2006-01-02', 'America/New_York')", "1955-07-04 00:00:00 -0400 EDT"],
+    ["date('1955-01-04', '2006-01-02', 'America/Chicago')", "1955-01-04 00:00:00 -0600 CST"],
+    ["date('1969-12-31').In(timezone('Europe/Berlin'))", "1969-12-31 01:00:00 +0100 CET"],
+  ])("%s is %s", (source, text) => expect(goString(run(source))).toBe(text));
+
+  test("now takes nothing but a zone", () => {
+    for (const source of ["now('UTC')", "now(x)", "now(timezone('UTC'), timezone('UTC'))"]) {
+      expect(() => run(source)).toThrow("expected 0");
+    }
+  });
 
   test("a method with several values gives the first, unless that is known beforehand", () => {
     expect(run('(x.t ?? date("2024-01-02T03:04:05Z")).Date()')).toBe(2024n);

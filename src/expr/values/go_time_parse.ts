@@ -96,7 +96,9 @@ class TimeReader {
       else {
         this.#element(piece.text);
         const isSecond = piece.text === "05" || piece.text === "5";
-        if (isSecond && !/^[.,]/.test(pieces[i + 1]?.text ?? "")) this.#hiddenFraction();
+        // Of two pieces that follow one another, one is an element.
+        const next = pieces[i + 1]?.isElement === false ? pieces[i + 2] : pieces[i + 1];
+        if (isSecond && !/^[.,]/.test(next?.text ?? "")) this.#hiddenFraction();
       }
     }
     if (this.#rest !== "") this.#fail(`: extra text: ${goTimeQuote(this.#rest)}`);

@@ -55,6 +55,19 @@ function zoneAt(
   format: Intl.DateTimeFormat,
   seconds: number,
 ): { offset: number; abbreviation: string } {
+  const { offset, english } = shownAt(format, seconds);
+  // Intl has no names for most times before 1970, so the name of the same offset in 1972 is taken.
+  const later = seconds >= 0 ? undefined : [0, 6]
+    .map((month) => shownAt(format, Date.UTC(1972, month) / 1_000))
+    .find((shown) => shown.offset === offset);
+  return { offset, abbreviation: abbreviationOf(name, offset, (later ?? { english }).english) };
+}
+
+/** The offset of a zone, and its name in English. */
+function shownAt(
+  format: Intl.DateTimeFormat,
+  seconds: number,
+): { offset: number; english: string } {
   // Intl knows 100 million days around 1970.
   const ms = Math.min(Math.max(seconds, -8.64e12), 8.64e12) * 1_000;
   const parts = new Map(format.formatToParts(ms).map((part) => [part.type, part.value]));
@@ -64,7 +77,7 @@ function zoneAt(
   shown.setUTCFullYear(year, part("month") - 1, part("day"));
   shown.setUTCHours(part("hour"), part("minute"), part("second"));
   const offset = Math.round((shown.getTime() - ms) / 1_000);
-  return { offset, abbreviation: abbreviationOf(name, offset, parts.get("timeZoneName") ?? "") };
+  return { offset, english: parts.get("timeZoneName") ?? "" };
 }
 
 /** Abbreviations for standard and summer time that Intl does not have in English, by standard offset in hours. */
@@ -138,6 +151,8 @@ function abbreviationOf(name: string, offset: number, english: string): string {
     const found = pairs.split(" ").find((pair) => pair.slice(0, pair.indexOf(":")) === hours);
     if (found !== undefined) return found.slice(found.indexOf(":") + 1);
   }
+  // Before zones there was the mean time of a place.
+  if (offset % 60 !== 0) return "LMT";
   if (/^[A-Z]{3,5}$/.test(english)) return english;
   return offsetText(offset);
 }
