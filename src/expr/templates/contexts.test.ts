@@ -67,6 +67,10 @@ describe("events", () => {
     ],
     ["sprig.empty(payload)", `${PREFIX}unknown name sprig (1:1)`],
     [
+      'metadata == "push" || payload.n == 42',
+      `${PREFIX}invalid operation: == (mismatched types map[string]interface {} and string) (1:10)`,
+    ],
+    [
       "payload.x.y == 1",
       `${PREFIX}unable to evaluate expression 'payload.x.y == 1': cannot fetch y from <nil> (1:11)`,
     ],

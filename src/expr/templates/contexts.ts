@@ -169,9 +169,10 @@ export function evaluateLabelFrom(
 
 /**
  * The part that only the sender decides. Any JSON may be posted to any binding, so an expression is not checked against
- * the types of one payload: a guard is evaluated first, and what a payload doesn't have is nil.
+ * the types of one payload: a guard is evaluated first, and what a payload doesn't have is nil. The headers are always
+ * a map, so comparing or adding all of them is a mistake in any event.
  */
-export const SENT_NAMES: ReadonlySet<string> = new Set(["payload", "metadata"]);
+export const SENT_NAMES: ReadonlySet<string> = new Set(["payload"]);
 
 /** What the event endpoint received. */
 export interface EventInput {

@@ -42,6 +42,10 @@ describe("validateEventBinding() refuses", () => {
     ["{event: {selector: payload.}}", "spec.event.selector is not a valid expression: "],
     ["{event: {selector: event.payload.x == 1}}", "unknown name event"],
     [
+      `{event: {selector: 'metadata == "push" || payload.x == 1'}}`,
+      "invalid operation: == (mismatched types map[string]interface {} and string)",
+    ],
+    [
       '{event: {selector: "true"}, submit: {}}',
       "spec.submit.workflowTemplateRef.name is required",
     ],
