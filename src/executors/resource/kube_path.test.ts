@@ -4,6 +4,7 @@ import { readKubePath } from "./kube_path_apply.ts";
 
 const object = {
   kind: "Pod",
+  status: { bytes: [1_000_000, -123_456_789, 4e21, 1_234_567.5, 0.000001] },
   metadata: { name: "orc", annotations: { "a.b/c": "x<y" }, labels: { l: "v" } },
   spec: {
     seconds: 30,
@@ -59,6 +60,7 @@ test.each([
   ["{.spec..name}", "one A B p two three"],
   ["{..port}", "80 90"],
   ["{.metadata.labels.*}", "v"],
+  ["{.status.bytes[*]}", "1000000 -123456789 4e+21 1.2345675e+06 1e-06"],
   ["{.nope.more}", ""],
   ["{.nope[0]}", ""],
   ["{'it\\'s'}{5}{1.5}{true}", "it's51.5true"],

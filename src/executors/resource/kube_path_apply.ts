@@ -33,7 +33,12 @@ function partsText(parts: readonly KubePathPart[], object: Json, context: RunCon
 
 function valueText(value: Json, context: RunContext): string {
   if (typeof value === "string") return value;
-  if (typeof value === "number") return floatText(value);
+  // The API server writes all whole numbers alike, so kubectl takes them for integers as far as these go.
+  if (typeof value === "number") {
+    return Number.isInteger(value) && Math.abs(value) < 2 ** 63
+      ? String(BigInt(value))
+      : floatText(value);
+  }
   return typeof value === "object" && value !== null
     ? toJsonText(fromJson(value), 0, context)
     : String(value);
