@@ -238,3 +238,53 @@ templates:
     outputs: { parameters: [{ name: "answer", value: "maybe" }] },
   });
 });
+
+test("the expression of an output parameter may ask for an artifact", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    outputs:
+      parameters:
+        - { name: made, valueFrom: { expression: "steps.a.outputs.artifacts.f != nil ? 'yes' : 'no'" } }
+        - { name: other, valueFrom: { expression: "steps.a.outputs.artifacts.g != nil ? 'yes' : 'no'" } }
+    steps: [[{ name: a, template: work }]]
+  - { name: work, container: { image: x }, outputs: { artifacts: [{ name: f, path: /f }] } }`,
+    5,
+    { isLikeExecutors: true },
+  );
+  expect(simulation.view("w").status).toMatchObject({
+    phase: "Succeeded",
+    nodes: {
+      w: {
+        outputs: { parameters: [{ name: "made", value: "yes" }, { name: "other", value: "no" }] },
+      },
+    },
+  });
+});
+
+test("the expression of an output artifact may ask for what a skipped step has not left", () => {
+  const simulation = simulateWorkflow(
+    `
+entrypoint: main
+templates:
+  - name: main
+    outputs:
+      artifacts:
+        - name: f
+          fromExpression: "steps.a.outputs.parameters.p == nil ? steps.b.outputs.artifacts.f : steps.a.outputs.artifacts.f"
+    steps: [[{ name: a, template: work, when: "false" }, { name: b, template: work }]]
+  - name: work
+    container: { image: x }
+    outputs:
+      artifacts: [{ name: f, path: /f }]
+      parameters: [{ name: p, valueFrom: { path: /p } }]`,
+    5,
+    { isLikeExecutors: true, rules: [{ parameters: { p: "1" } }] },
+  );
+  expect(simulation.view("w").status).toMatchObject({
+    phase: "Succeeded",
+    nodes: { w: { outputs: { artifacts: [{ name: "f" }] } } },
+  });
+});

@@ -1,7 +1,7 @@
 /** Outputs of Steps and DAG nodes that have succeeded, taken from what their steps have left. */
 import type { Artifact, Outputs, Parameter, Template } from "../../spec/manifest.ts";
 import type { References } from "../scope/references.ts";
-import { resolveArtifact } from "../scope/resolve_arguments.ts";
+import { artifactScope, resolveArtifact } from "../scope/resolve_arguments.ts";
 import { beginEvaluation, outputText, replaceTagsIn, soleTag } from "../scope/expressions.ts";
 import { isFailure, NodeFailure } from "../failure.ts";
 import type { Turn } from "../turn.ts";
@@ -44,7 +44,7 @@ function outputValue(turn: Turn, parameter: Parameter, references: References): 
   };
   try {
     if (expression !== "") {
-      return outputText(expression, references.scope, turn.env) ??
+      return outputText(expression, artifactScope(references), turn.env) ??
         fallBack(`failed to evaluate expression ${JSON.stringify(expression)}`);
     }
     const tag = soleTag(reference);

@@ -95,11 +95,14 @@ export function resolveArtifact(
 }
 
 /** The variables, and artifacts as objects by their references. */
-function artifactScope(references: References): Scope {
+export function artifactScope(references: References): Scope {
   return {
-    find: (name) =>
-      references.scope.find(name) ??
-        references.findArtifact(name) as unknown as Json | undefined,
+    find(name) {
+      const value = references.scope.find(name);
+      // Null is a value: that of an output which a skipped step has not left.
+      if (value !== undefined) return value;
+      return references.findArtifact(name) as unknown as Json | undefined;
+    },
     *names(root) {
       yield* references.scope.names(root);
       yield* references.artifactNames?.(root) ?? [];
