@@ -63,7 +63,7 @@ describe("goString()", () => {
     [MAP, "map[a:[<nil> x] b:1 é:true]"],
     [
       new AnyMap(new Map<Value, Value>([["b", 1], [2n, 2], [true, 3], ["a", 4]])),
-      "map[true:3 2:2 a:4 b:1]",
+      "map[a:4 b:1 2:2 true:3]",
     ],
     [new Uint8Array([1, 255]), "[1 255]"],
     [new GoDuration(90_000_000_000n), "1m30s"],

@@ -161,14 +161,21 @@ function sortedEntries(out: TextBuilder, map: ValueMap): [string, Value][] {
   return entries.sort(([a], [b]) => compareStrings(a, b));
 }
 
-/** Numbers before strings, each by value; others by their text. */
+/** Go shows the keys of a map by type, in the order in which its types lie in memory. */
+const KEY_TYPES = ["<nil>", "string", "uint8", "int64", "int", "float64", "bool", "time.Month"];
+
+/** Keys of one type are in the order of their values; those that have none, by their text. */
 function byAnyKey([a]: readonly [Value, Value], [b]: readonly [Value, Value]): number {
-  const [one, other] = [sortKey(a), sortKey(b)];
-  const rank = (key: Value) => ["bigint", "number", "string"].indexOf(typeof key);
-  if (rank(one) !== rank(other)) return rank(one) - rank(other);
-  if (typeof one === "string" && typeof other === "string") return compareStrings(one, other);
-  if (rank(one) >= 0) return Number(one) - Number(other);
+  const [one, other] = [goTypeName(a), goTypeName(b)];
+  if (one !== other) return typeRank(one) - typeRank(other);
+  const [low, high] = [sortKey(a), sortKey(b)];
+  if (typeof low === "bigint" || typeof low === "number") return Number(low) - Number(high);
   return compareStrings(goString(a), goString(b));
+}
+
+function typeRank(type: string): number {
+  const rank = KEY_TYPES.indexOf(type);
+  return rank < 0 ? KEY_TYPES.length : rank;
 }
 
 /** Bytes, months and durations are in the order of their numbers. */
