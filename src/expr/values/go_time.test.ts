@@ -91,7 +91,7 @@ describe("parseTime()", () => {
     [
       "Monday, 02-Jan-06 15:04:05 MST",
       "Friday, 29-Feb-24 10:20:30 GMT+2",
-      "2024-02-29 10:20:30 +0200 GMT+2",
+      "2024-02-29 12:20:30 +0200 GMT+2",
     ],
     ["3:04PM", "12:05AM", "0000-01-01 00:05:00 +0000 UTC"],
     ["3:04pm", "1:05pm", "0000-01-01 13:05:00 +0000 UTC"],
@@ -234,6 +234,31 @@ describe("in expressions", () => {
     ["timezone('UTC') | now()", "2023-11-14 22:13:20 +0000 UTC"],
     // A fraction that the layout does not have is read all the same, whatever follows it.
     ["date('10:05.25.2024', '15:05.2006')", "2024-01-01 10:00:05.25 +0000 UTC"],
+    // A name that the zone has at another time of the year counts; a time that clocks skip moves on.
+    [
+      "date('15 Jan 24 10:00 CEST', '02 Jan 06 15:04 MST', 'Europe/Berlin')",
+      "2024-01-15 09:00:00 +0100 CET",
+    ],
+    [
+      "date('15 Jul 24 10:00 EST', '02 Jan 06 15:04 MST', 'America/New_York')",
+      "2024-07-15 11:00:00 -0400 EDT",
+    ],
+    ["date('15:04 EST', '15:04 MST', 'America/New_York')", "0000-01-01 15:07:58 -0456 LMT"],
+    [
+      "date('31 Mar 24 02:30 CET', '02 Jan 06 15:04 MST', 'Europe/Berlin')",
+      "2024-03-31 03:30:00 +0200 CEST",
+    ],
+    [
+      "date('03 Nov 24 01:30 EST', '02 Jan 06 15:04 MST', 'America/New_York')",
+      "2024-11-03 01:30:00 -0500 EST",
+    ],
+    [
+      "date('15 Jan 24 10:00 PST', '02 Jan 06 15:04 MST', 'America/New_York')",
+      "2024-01-15 10:00:00 +0000 PST",
+    ],
+    // The day of a year may have fewer digits than its place.
+    ["date('2024  6', '2006 __2')", "2024-01-06 00:00:00 +0000 UTC"],
+    ["date('60/2024', '__2/2006')", "2024-02-29 00:00:00 +0000 UTC"],
     // Times without a year are in a zone's mean time, and before 1970 zones had names too.
     ["date('15:04', '15:04', 'America/New_York')", "0000-01-01 15:04:00 -0456 LMT"],
     ["date('1955-07-04', '2006-01-02', 'America/New_York')", "1955-07-04 00:00:00 -0400 EDT"],

@@ -5,7 +5,7 @@ import { daysInMonth, MONTHS, timeFromCivil, WEEKDAYS } from "./go_calendar.ts";
 import { piecesOf } from "./go_layout.ts";
 import { goTimeQuote } from "./go_quote.ts";
 import { fixedZone, UTC } from "./go_zone.ts";
-import type { GoTime, GoZone } from "./values.ts";
+import { GoTime, type GoZone } from "./values.ts";
 
 /** The fields of a time that were read; -1 and undefined mean not given. */
 interface Fields {
@@ -43,7 +43,7 @@ const NUMBERS: ReadonlyMap<string, NumberElement> = new Map<string, NumberElemen
   ["2", { field: "day", digits: ONE_OR_TWO_DIGITS }],
   ["_2", { field: "day", digits: ONE_OR_TWO_DIGITS }],
   ["002", { field: "yearDay", digits: /^\d{3}/ }],
-  ["__2", { field: "yearDay", digits: /^[ \d]{2}\d/ }],
+  ["__2", { field: "yearDay", digits: /^\d{1,3}/ }],
   ["15", { field: "hour", digits: ONE_OR_TWO_DIGITS, range: [0, 23] }],
   ["03", { field: "hour", digits: TWO_DIGITS, range: [0, 12] }],
   ["3", { field: "hour", digits: ONE_OR_TWO_DIGITS, range: [0, 12] }],
@@ -159,6 +159,7 @@ class TimeReader {
     const number = NUMBERS.get(element);
     if (number !== undefined) {
       if (element === "_2") this.#rest = this.#rest.replace(/^ /, "");
+      if (element === "__2") this.#rest = this.#rest.replace(/^ {1,2}/, "");
       fields[number.field] = this.#number(element, number);
       return;
     }
@@ -253,7 +254,7 @@ class TimeReader {
     const at = (zone: GoZone) => timeFromCivil({ ...fields, month, day }, fields.nanos, zone);
     if (fields.isUtc) return at(UTC);
     if (fields.offset !== undefined) return at(this.#zoneWithOffset(at(UTC), fields.offset));
-    if (fields.zoneName !== "") return at(this.#zoneWithName(at(UTC).seconds));
+    if (fields.zoneName !== "") return this.#inNamedZone(at(UTC));
     return at(this.#zone);
   }
 
@@ -290,11 +291,27 @@ class TimeReader {
     return fixedZone(zoneName, offset);
   }
 
-  #zoneWithName(seconds: number): GoZone {
+  /**
+   * A name that the zone has counts also at times when it has another, such as that of summer in winter. With any other
+   * name the time is that of UTC, which `GMT+3` only shows elsewhere.
+   */
+  #inNamedZone({ seconds, nanos }: GoTime): GoTime {
     const { zoneName } = this.#fields;
-    const here = this.#zone.at(seconds);
-    if (this.#zone.at(seconds - here.offset).abbreviation === zoneName) return this.#zone;
-    const hours = /^GMT([+-]\d+)$/.exec(zoneName)?.[1];
-    return fixedZone(zoneName, hours === undefined ? 0 : Number(hours) * 3_600);
+    const zone = this.#zone;
+    let known: number | undefined;
+    for (const moment of [seconds, ...NAMED_AT]) {
+      const { offset, abbreviation } = zone.at(moment);
+      if (abbreviation !== zoneName) continue;
+      known ??= offset;
+      if (zone.at(seconds - offset).abbreviation !== zoneName) continue;
+      known = offset;
+      break;
+    }
+    if (known !== undefined) return new GoTime(seconds - known, nanos, zone);
+    const hours = /^GMT([+-]\d+)$/.exec(zoneName)?.[1] ?? "0";
+    return new GoTime(seconds, nanos, fixedZone(zoneName, Number(hours) * 3_600));
   }
 }
+
+/** Times at which a zone is asked for its names: winter and summer, in the past and in these years. */
+const NAMED_AT = [1972, 2024].flatMap((year) => [0, 6].map((month) => Date.UTC(year, month) / 1e3));
