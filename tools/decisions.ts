@@ -24,6 +24,26 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/engine/renamed_nodes.test.ts: %s: both run, also after a restart, a retry and in a copy",
   },
   {
+    subject:
+      "Template that stands in a step, with an input of the same name as the template around it",
+    reference: "Gets the value of the template around it, and also its `node.name`",
+    choice: "better",
+    sluice: "Gets its own",
+    why: "What its step passes to it must not be lost without a word",
+    shown:
+      "src/simulation/inline_templates.test.ts: own inputs are not those of the same name around it",
+  },
+  {
+    subject:
+      "Templates that stand in steps of the same name, in two templates of one stored manifest",
+    reference: "Are kept under one key, so the second one runs the first",
+    choice: "better",
+    sluice: "Each step runs its own",
+    why: "A workflow must run what its manifest says",
+    shown:
+      "src/simulation/inline_templates.test.ts: steps of the same name in two templates of a stored manifest run their own",
+  },
+  {
     subject: "http template without `timeoutSeconds`",
     reference: "Documented as 30 s, but waits for ever",
     choice: "better",
