@@ -1,6 +1,7 @@
 /** Opens the store that the configuration names. */
 import { errorText } from "../base/error_text.ts";
 import { maskUrl } from "../base/masked_url.ts";
+import { Problem, ProblemCode } from "../base/problem.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { Logger } from "../platform/log.ts";
@@ -18,7 +19,7 @@ type StoreSetting = Pick<
 
 /**
  * Opens the store. If it is a server, this waits until it can be reached, a little longer after each attempt.
- * @throws {unknown} why a local store can't be opened; or anything, once `stop` has aborted
+ * @throws {unknown} why a local store can't be opened, or what a server says that never fits; or anything, once `stop` has aborted
  */
 export async function reachStore(
   setting: StoreSetting,
@@ -42,7 +43,7 @@ export async function reachStore(
       heard.forEach(warn);
       return opened;
     } catch (cause) {
-      if (!setting.store.startsWith("redis") || stop.aborted) throw cause;
+      if (!setting.store.startsWith("redis") || stop.aborted || isForGood(cause)) throw cause;
       const reason = errorText(cause);
       if (seldom.ask(reason) !== undefined) {
         log.warn({ store, reason }, "the store cannot be reached; trying again until it can");
@@ -50,6 +51,11 @@ export async function reachStore(
       await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
     }
   }
+}
+
+/** Whether the store was reached, and waiting makes it no other: too old, or not what its address says. */
+function isForGood(cause: unknown): boolean {
+  return cause instanceof Problem && cause.code === ProblemCode.FailedPrecondition;
 }
 
 function openStore(

@@ -11,7 +11,7 @@ import { defined } from "../../base/defined.ts";
 import { errorText } from "../../base/error_text.ts";
 import { invalid, Problem, ProblemCode, unavailable } from "../../base/problem.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { bounded } from "./trouble.ts";
+import { bounded, misfitOf } from "./trouble.ts";
 import type { RedisAddress, RedisNode } from "./url.ts";
 
 export type RedisArgument = string | Buffer;
@@ -44,7 +44,7 @@ type Hear<Bytes extends boolean> = (
 
 /**
  * Connects to Redis.
- * @throws {Problem} Unavailable when that takes longer than the timeout
+ * @throws {Problem} Unavailable when that takes longer than the timeout, FailedPrecondition when the address never fits
  */
 export async function connectRedis(options: RedisConnectionOptions): Promise<RedisConnection> {
   const { address, timeoutMs } = options;
@@ -64,9 +64,8 @@ export async function connectRedis(options: RedisConnectionOptions): Promise<Red
     opening.then((connection) => connection.destroy(), () => {});
     const where = address.nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
     if (error instanceof Problem && error.code !== ProblemCode.Unavailable) throw error;
-    throw unavailable(
-      `Cannot connect to Redis at ${where}: ${lastTrouble ?? errorText(error)}`,
-    );
+    const reason = lastTrouble ?? errorText(error);
+    throw misfitOf(reason) ?? unavailable(`Cannot connect to Redis at ${where}: ${reason}`);
   }
 }
 

@@ -27,6 +27,12 @@ export async function checkSettings(
       `Redis ${version} is too old: version 6.2 or later is needed`,
     );
   }
+  if (link.isOneServer && /redis_mode:cluster/.test(server)) {
+    throw new Problem(
+      ProblemCode.FailedPrecondition,
+      "Redis is a cluster: write redis+cluster:// in place of redis://",
+    );
+  }
   const memory = new Map(pairsOf(await ask(["CONFIG", "GET", "maxmemory*"])));
   const policy = memory.get("maxmemory-policy") ?? "noeviction";
   if (memory.get("maxmemory") !== "0" && policy !== "noeviction") {

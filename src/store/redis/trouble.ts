@@ -23,6 +23,21 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
   [/max number of clients/, "Redis accepts no more connections"],
 ];
 
+/** Errors of a server to which the address of the store never fits, and what to say about them. */
+const MISFITS: readonly [pattern: RegExp, text: string][] = [
+  [
+    /DB index is out of range|not allowed in cluster mode/,
+    "Redis has no database of the number in the address: its setting `databases` says how many there are, and a cluster has only 0",
+  ],
+  [/cluster support disabled/, "Redis is no cluster: write redis:// in place of redis+cluster://"],
+];
+
+/** The error for an address that stays wrong, however often it is tried; undefined for any other trouble. */
+export function misfitOf(error: unknown): Problem | undefined {
+  const found = MISFITS.find(([pattern]) => pattern.test(errorText(error)));
+  return found && new Problem(ProblemCode.FailedPrecondition, found[1]);
+}
+
 /** Tells whether a failed call was definitely not carried out. */
 export function wasRefused(error: unknown): boolean {
   const cause = error instanceof Problem ? error.cause : error;

@@ -85,3 +85,43 @@ test("what is wrong with a store that was reached is told", async () => {
     ["redis", expect.stringContaining("set maxmemory-policy to noeviction")],
   ]);
 });
+
+/** What does not fit, how Redis is started, the address for it, and what the error says. */
+const MISFITS: [what: string, args: string[], address: (place: string) => string, told: RegExp][] =
+  [
+    ["a database that is not there", [], (place) => `redis://${place}/99`, /setting `databases`/],
+    [
+      "a database of a cluster",
+      ["--cluster-enabled", "yes"],
+      (place) => `redis://${place}/1`,
+      /a cluster has only 0/,
+    ],
+    [
+      "a cluster that is taken for one server",
+      ["--cluster-enabled", "yes"],
+      (place) => `redis://${place}`,
+      /write redis\+cluster:\/\/ in place of redis:\/\//,
+    ],
+    [
+      "one server that is taken for a cluster",
+      [],
+      (place) => `redis+cluster://${place}`,
+      /write redis:\/\/ in place of redis\+cluster:\/\//,
+    ],
+  ];
+
+test.each(MISFITS)("%s ends the start", async (_, args, address, told) => {
+  const server = await startRedisServer(args);
+  cleanUp.push(() => server.stop());
+  const setting = {
+    store: address(`127.0.0.1:${server.port}`),
+    durability: "always" as const,
+    redisWait: 0,
+    redisWaitTimeout: 1_000,
+    labelPrefix: "workflows.argoproj.io/",
+  };
+  const { log, lines } = listen();
+  const stop = AbortSignal.timeout(5_000);
+  await expect(reachStore(setting, log, stop, () => {})).rejects.toThrow(told);
+  expect([lines, stop.aborted]).toEqual([[], false]);
+}, 20_000);
