@@ -42,6 +42,11 @@ test("rows come in portions, each once, also where the last portion is full", ()
   file.close();
 });
 
+test("missing folders are made, and a place that takes none is told at once", () => {
+  new SqliteFile({ folder: join(folder, "a", "b") }, CONTENT).close();
+  expect(() => new SqliteFile({ folder: "/proc/none/store" }, CONTENT)).toThrow("Cannot open");
+});
+
 test("the database of another program is refused, and stays as it is", () => {
   const other = new DatabaseSync(join(folder, CONTENT.file));
   other.exec("CREATE TABLE line (customer TEXT)");

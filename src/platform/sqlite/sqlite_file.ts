@@ -1,6 +1,6 @@
 /** A SQLite database file that this process alone has open: its schema is brought up to date, its statements are kept. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import {
   DatabaseSync,
   type SQLInputValue,
@@ -222,7 +222,7 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
   const { file, what } = content;
   let database: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     database = new DatabaseSync(join(folder, file), { timeout: lockTimeoutMs });
     // The operating system holds the lock, and drops it when the process ends, however it ends.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -240,6 +240,19 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
       );
     }
     throw cannotOpen(options, content, error);
+  }
+}
+
+/** Makes a folder and those above it. Node's own way tries for ever where the one above takes none, as /proc. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  const above = dirname(folder);
+  if (above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }
 
