@@ -2,7 +2,7 @@
 import { Problem, ProblemCode } from "../../base/problem.ts";
 import { eachInSteps, type Steps } from "../../base/steps.ts";
 import { addTo, newTable } from "../../base/table.ts";
-import type { NodeStatus, Outputs, Workflow } from "../../spec/manifest.ts";
+import type { NodeStatus, ObjectMeta, Outputs, Workflow } from "../../spec/manifest.ts";
 import type { EngineEnv } from "../engine.ts";
 import { globalsOf, withGlobals } from "../nodes/global_outputs.ts";
 import { parseParameters, withParameters } from "./parameters.ts";
@@ -18,6 +18,11 @@ export interface ResubmitOptions {
 
 /** Labels of the old run: how it went, and what was last done to it. */
 const OLD_LABELS = ["phase", "completed", "workflow-archiving-status", "action"];
+
+/** What the name of a new workflow begins with that is made from this one. */
+export function nameBaseOf({ generateName = "", name = "" }: ObjectMeta): string {
+  return generateName === "" ? `${name}-` : generateName;
+}
 
 /**
  * The object to submit, step by step. It has a name only with `memoized`, because its nodes are named after it. Otherwise the name is made
@@ -37,9 +42,7 @@ export function* resubmitSteps(
     );
   }
   const oldName = metadata.name ?? "";
-  const generateName = metadata.generateName === undefined || metadata.generateName === ""
-    ? `${oldName}-`
-    : metadata.generateName;
+  const generateName = nameBaseOf(metadata);
   const labels: Record<string, string> = {};
   for (const [key, value] of Object.entries(metadata.labels ?? {})) {
     const own = key.startsWith(env.labelPrefix) ? key.slice(env.labelPrefix.length) : undefined;

@@ -23,7 +23,7 @@ import { requireAccess, requireWorkflowList } from "../access.ts";
 import { actorLabels } from "../caller_labels.ts";
 import { withDependents } from "../deleted_owners.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { executeOptions, type Idempotency } from "../idempotency.ts";
+import { executeOptions, type Idempotency, orFirstAnswer } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import {
   archivedSource,
@@ -302,8 +302,10 @@ export async function resubmitArchived(
   ref: ArchivedRef,
   request: ResubmitRequest,
 ): Promise<Workflow> {
-  const workflow = requireReadable(await getArchived(deps, caller, ref));
-  return await resubmitFrom(deps, caller, workflow, { ...request, namespace: ref.namespace });
+  return await orFirstAnswer(deps, caller, request.idempotency, async () => {
+    const workflow = requireReadable(await getArchived(deps, caller, ref));
+    return await resubmitFrom(deps, caller, workflow, { ...request, namespace: ref.namespace });
+  });
 }
 
 /** Label keys of archived workflows that the caller may see, sorted. */

@@ -11,7 +11,7 @@ import { WORKFLOW_SCHEMA } from "../../spec/schema/kinds.ts";
 import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
-import { fractionsOf, type Idempotency } from "../idempotency.ts";
+import { fractionsOf, type Idempotency, orFirstAnswer } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { ManifestsChanged } from "../../store/manifest_port.ts";
 import type { Version } from "../../store/version.ts";
@@ -51,13 +51,16 @@ export async function createWorkflow(
     ? { ...given, metadata: { ...given.metadata, namespace: place } }
     : given;
   await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace: place });
-  const reached = await validateNewWorkflow(deps, caller, workflow, place);
-  const checked = withStoredTemplates(workflow, reached);
-  if (request.dryRun === true) return normalForm(checked, WORKFLOW_SCHEMA);
-  const { manifests, isSmall } = reached;
-  const isChecked = manifests.size === 0;
-  const known = { isChecked, manifests, isSmall };
-  return await storeWorkflow(deps, caller, { ...request, workflow: checked, ...known });
+  const { idempotency } = request;
+  return await orFirstAnswer(deps, caller, idempotency, async () => {
+    const reached = await validateNewWorkflow(deps, caller, workflow, place);
+    const checked = withStoredTemplates(workflow, reached);
+    if (request.dryRun === true) return normalForm(checked, WORKFLOW_SCHEMA);
+    const { manifests, isSmall } = reached;
+    const isChecked = manifests.size === 0;
+    const known = { isChecked, manifests, isSmall };
+    return await storeWorkflow(deps, caller, { ...request, workflow: checked, ...known });
+  });
 }
 
 /**

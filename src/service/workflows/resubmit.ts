@@ -2,7 +2,7 @@
 import type { Caller } from "../../auth/port.ts";
 import { invalid } from "../../base/problem.ts";
 import type { TraceOrigin } from "../../base/trace_context.ts";
-import { resubmitSteps } from "../../engine/orders/resubmit.ts";
+import { nameBaseOf, resubmitSteps } from "../../engine/orders/resubmit.ts";
 import { Turns } from "../../platform/turns.ts";
 import { goQuote } from "../../expr/values/go_quote.ts";
 import type { Workflow } from "../../spec/manifest.ts";
@@ -10,7 +10,7 @@ import { requireAccess } from "../access.ts";
 import { withCreatorLabels } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { engineEnv } from "../engine_env.ts";
-import { fractionsOf, type Idempotency } from "../idempotency.ts";
+import { fractionsOf, type Idempotency, orFirstAnswer } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { generateName, isNamespace } from "../object_names.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
@@ -36,9 +36,11 @@ export async function resubmitWorkflow(
   request: ResubmitRequest,
 ): Promise<Workflow> {
   const { namespace } = ref;
-  const name = await allowedName(deps, caller, ref, "get");
-  const workflow = await readWorkflow(deps, namespace, name);
-  return await resubmitFrom(deps, caller, workflow, request);
+  return await orFirstAnswer(deps, caller, request.idempotency, async () => {
+    const name = await allowedName(deps, caller, ref, "get");
+    const workflow = await readWorkflow(deps, namespace, name);
+    return await resubmitFrom(deps, caller, workflow, request);
+  });
 }
 
 /** Makes and stores a new workflow from a given one. */
@@ -55,7 +57,12 @@ export async function resubmitFrom(
   const env = engineEnv(deps);
   // A repeated request must find the workflow of the first one, also if its name is made here.
   const fraction = fractionsOf(request.idempotency);
-  if (fraction !== undefined) env.randomSuffix = () => generateName("", fraction);
+  const base = nameBaseOf(old.metadata);
+  const { randomSuffix } = env;
+  env.randomSuffix = fraction === undefined
+    ? (length) =>
+      deps.host.chooseName(namespace, () => base + randomSuffix(length)).slice(base.length)
+    : () => generateName("", fraction);
   const made = await new Turns().run(resubmitSteps(old, options, env));
   // The copy of a suspended workflow is not suspended.
   const { suspend: _suspend, ...spec } = made.spec;

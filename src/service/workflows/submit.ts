@@ -29,7 +29,7 @@ import { ownedBy } from "../../events/cron.ts";
 import { requireAccess } from "../access.ts";
 import { changedLabels, creatorLabels, type LabelChanges } from "../caller_labels.ts";
 import type { ServiceDeps } from "../deps.ts";
-import type { Idempotency } from "../idempotency.ts";
+import { type Idempotency, orFirstAnswer } from "../idempotency.ts";
 import { WORKFLOW } from "../kinds.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
 import { ManifestsChanged, type StoredManifest } from "../../store/manifest_port.ts";
@@ -117,6 +117,15 @@ export async function submitWorkflow(
   if (caller.isUnrestricted !== true) {
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
   }
+  const make = () => makeWorkflow(deps, caller, request);
+  return await orFirstAnswer(deps, caller, request.idempotency, make);
+}
+
+async function makeWorkflow(
+  deps: ServiceDeps,
+  caller: Caller,
+  request: SubmitRequest,
+): Promise<Workflow> {
   const known = knownTemplate(deps, request);
   if (known !== undefined) {
     // What is wrong with a template of before may have been mended, so only the second look tells.

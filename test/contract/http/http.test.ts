@@ -375,6 +375,36 @@ describe.each(Object.entries(TARGETS))("over the %s", (_name, start) => {
     expect((await json(send("/api/v1/workflows/drawn"))).items).toHaveLength(2);
   });
 
+  test("a repeat gets the first answer although the template and the workflow it was made from are gone", async () => {
+    const workflows = "/api/v1/workflows/gone";
+    await json(send(
+      "/api/v1/workflow-templates/gone",
+      post({ template: { metadata: { name: "t" }, spec: SPEC } }),
+    ));
+    const source = { resourceKind: "WorkflowTemplate", resourceName: "t" };
+    const workflow = {
+      metadata: { generateName: "c-" },
+      spec: { workflowTemplateRef: { name: "t" } },
+    };
+    const old = await json(send(workflows, post({ workflow })));
+    const again = `${workflows}/${old.metadata.name}/resubmit`;
+    const makers: [(key: string) => Promise<Response>, key: string][] = [
+      [(key) => send(`${workflows}/submit`, post(source, { "idempotency-key": key })), "k1"],
+      [(key) => send(workflows, post({ workflow }, { "idempotency-key": key })), "k2"],
+      [(key) => send(again, put({}, { "idempotency-key": key })), "k3"],
+    ];
+    const firsts = await Promise.all(makers.map(([make, key]) => json(make(key))));
+    await json(send("/api/v1/workflow-templates/gone/t", { method: "DELETE" }));
+    await json(send(`${workflows}/${old.metadata.name}`, { method: "DELETE" }));
+    for (const [at, [make, key]] of makers.entries()) {
+      expect(await json(make(key))).toEqual(firsts[at]);
+      const other = await make(`${key}-other`);
+      expect(other.status).toBe(404);
+      await other.body?.cancel();
+    }
+    expect((await json(send(workflows))).items).toHaveLength(3);
+  });
+
   test("templates are stored with optimistic versions", async () => {
     const path = "/api/v1/workflow-templates/tmpl";
     const template = { metadata: { name: "t" }, spec: SPEC };
