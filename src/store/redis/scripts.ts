@@ -858,20 +858,30 @@ return redis.call('HMGET', KEYS[1], 'shards', 'layout')
 `);
 
 /**
- * Announces a replica. The clock of versions goes on: an older program gives versions that it does not show.
+ * Announces a replica. The clock of versions goes on: an older program gives versions that it does not show. If Redis has lost what
+ * the store is like, it is told: who starts next must not make another one of it.
  *
  * KEYS  1 sorted set of replicas
- * ARGV  1 replica, 2 term in milliseconds, 3 key of the clock of versions, '' on a cluster
- * Returns  the time, then the names of the live replicas
+ * ARGV  1 replica, 2 term in milliseconds, 3 key of the clock of versions, '' on a cluster, 4 key that says what the store is
+ *         like, as for OPEN, 5 number of shards and 6 layout with which the replica works
+ * Returns  the time, number of shards and layout of the store, then the names of the live replicas; if the store is not like that,
+ *         nothing is announced
  */
 export const HEARTBEAT = defineScript(`
 ${NOW}
 ${FEED}
+local is = {ARGV[5], ARGV[6]}
+local type = redis.call('TYPE', ARGV[4]).ok
+if type == 'hash' then is = redis.call('HMGET', ARGV[4], 'shards', 'layout')
+elseif type == 'string' then is = {redis.call('GET', ARGV[4]), '1'}
+elseif ARGV[6] == '1' then redis.call('SET', ARGV[4], ARGV[5])
+else redis.call('HSET', ARGV[4], 'shards', ARGV[5], 'layout', ARGV[6]) end
+if is[1] ~= ARGV[5] or is[2] ~= ARGV[6] then return {0, is[1], is[2]} end
 if ARGV[3] ~= '' and tonumber(redis.call('GET', ARGV[3]) or '0') < micros then show(ARGV[3], micros) end
 local time = now()
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', time - 3600000)
 redis.call('ZADD', KEYS[1], time + ARGV[2], ARGV[1])
-return {time, unpack(live_at(time, KEYS[1]))}
+return {time, is[1], is[2], unpack(live_at(time, KEYS[1]))}
 `);
 
 /**

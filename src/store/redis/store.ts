@@ -188,6 +188,11 @@ function createMembership(
   shardCount: (wish?: number) => Promise<number>,
 ): Membership {
   const { link, keys, own } = context;
+  /** Why this replica may write nothing more; it gives up its leases then. */
+  let stranger: Problem | undefined;
+  const requireSame = () => {
+    if (stranger !== undefined) throw stranger;
+  };
   return {
     async now() {
       const [seconds, micros] = textsOf(await link.send(keys.replicas, ["TIME"]));
@@ -195,8 +200,13 @@ function createMembership(
     },
     shardCount,
     async heartbeat(replica, ttlMs) {
-      const args = [replica, String(Math.ceil(ttlMs)), clockKey(context)];
-      const [time, ...names] = listOf(await link.run(HEARTBEAT, keys.replicas, args));
+      const { layout } = await context.terms();
+      const like = [String(await shardCount()), String(layout)];
+      const args = [replica, String(Math.ceil(ttlMs)), clockKey(context), keys.shardCount, ...like];
+      const [time, ...rest] = listOf(await link.run(HEARTBEAT, keys.replicas, args));
+      const [found, names] = [rest.slice(0, 2).map(String), rest.slice(2)];
+      stranger = found.join() === like.join() ? undefined : otherStore(found, like);
+      requireSame();
       return { replicas: names.map(String).sort(), now: Number(time) };
     },
     async leave(replica) {
@@ -209,6 +219,7 @@ function createMembership(
       return names.map((name) => name ?? "").sort();
     },
     async acquire(shard, replica, ttlMs) {
+      requireSame();
       const epochs = link.isOneServer ? keys.epochs : "";
       const args = [replica, String(Math.ceil(ttlMs)), epochs, randomUUID()];
       const reply = await link.run(ACQUIRE, keys.shard(shard), args);
@@ -216,13 +227,27 @@ function createMembership(
       const [epoch, expired] = textsOf(reply);
       return { shard, epoch: Number(epoch), ...(expired && { expiredAt: Number(expired) }) };
     },
-    renew: (...leases) => renewLeases(context, ...leases),
+    async renew(...leases) {
+      requireSame();
+      return await renewLeases(context, ...leases);
+    },
     async release({ shard, epoch }) {
       // Whoever takes it next may be an older program, see `Epochs`.
       own.forget(shard);
       await link.run(RELEASE, keys.shard(shard), [String(epoch)]);
     },
   };
+}
+
+/** Another store was put in the place of this one, as by a backup that was restored while servers ran. */
+function otherStore(found: string[], expected: string[]): Problem {
+  const shown = ([shards, layout]: string[]) => `${shards} shards and layout ${layout}`;
+  return new Problem(
+    ProblemCode.FailedPrecondition,
+    `Redis has another store now, with ${shown(found)}: this server works with ${
+      shown(expected)
+    }. Start it again`,
+  );
 }
 
 /** As `Membership.renew`. */

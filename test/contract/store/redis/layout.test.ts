@@ -76,6 +76,10 @@ test("a store of the first layout stays one: programs of earlier versions go on 
   const [entry] = await client.xRange("sluice:{s0}:feed", "-", "+") ?? [];
   expect(Object.keys(entry?.message ?? {})).toEqual(["t", "a", "c", "i"]);
   expect(await client.type("sluice:{cluster}:shards")).toBe("string");
+  await client.del("sluice:{cluster}:shards");
+  await store.membership.heartbeat("r", 1_000);
+  expect(await client.get("sluice:{cluster}:shards")).toBe("1");
+  await store.membership.heartbeat("r", 1_000);
   await store.close();
 });
 

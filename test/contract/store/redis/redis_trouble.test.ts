@@ -127,6 +127,39 @@ describe("a server in trouble", () => {
     expect((await waiting).map(({ id }) => id)).toEqual(["e"]);
   });
 
+  test.each(["?layout=2", "?layout=3"])(
+    "that forgot what the store is like is told it (%s)",
+    async (layout) => {
+      const server = await start();
+      const { membership } = await open(server.url + layout);
+      await membership.shardCount(128);
+      await membership.heartbeat("a", 5_000);
+      await ask(server.url, ["FLUSHALL"]);
+      await membership.heartbeat("a", 5_000);
+      // This one would make a store of 64 shards, and both would take the same workflows for theirs.
+      const later = await open(server.url);
+      expect(await later.membership.shardCount(64)).toBe(128);
+      expect((await later.membership.heartbeat("b", 5_000)).replicas).toEqual(["a", "b"]);
+    },
+  );
+
+  test("that has another store meanwhile: a replica of the earlier one keeps out of it until it is as before", async () => {
+    const server = await start();
+    const { membership } = await open(server.url);
+    const ofOther = await open(server.url);
+    await membership.shardCount(128);
+    await ask(server.url, ["FLUSHALL"]);
+    expect(await ofOther.membership.shardCount(64)).toBe(64);
+    const told = "Redis has another store now, with 64 shards";
+    await expect(membership.heartbeat("a", 5_000)).rejects.toThrow(told);
+    await expect(membership.acquire(1, "a", 5_000)).rejects.toThrow(told);
+    await expect(membership.renew([], "a", 5_000)).rejects.toThrow(told);
+    expect((await ofOther.membership.heartbeat("b", 5_000)).replicas).toEqual(["b"]);
+    await ask(server.url, ["FLUSHALL"]);
+    expect((await membership.heartbeat("a", 5_000)).replicas).toEqual(["a"]);
+    expect(await membership.acquire(1, "a", 5_000)).toBeDefined();
+  });
+
   test("that forgot its scripts is told them again", async () => {
     const server = await start();
     const store = await open(server.url);
