@@ -1,4 +1,6 @@
 /** Puts a fetch handler on a TCP port: with `Deno.serve` on Deno, with `@hono/node-server` on Node. */
+import type { EventEmitter } from "node:events";
+import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Chain } from "../base/chain.ts";
@@ -15,6 +17,14 @@ const REQUEST_TIMEOUT_MS = 6 * 3_600_000;
  * and has sixteen times as many by itself.
  */
 const UNREAD_BYTES = 4_096;
+/** How long Deno's server waits before it listens again, once it could open no more files, ms. */
+const LISTEN_AGAIN_MS = 500;
+/** The share of the files that the process may open which connections may take. */
+const CONNECTION_SHARE = 0.75;
+/** The share of them that connections may take which wait until they are looked at: Deno opens all of these at once. */
+const WAITING_SHARE = 1 / 8;
+/** How many those are at most. */
+const MOST_WAITING = 511;
 /** How often idle connections are closed while running requests end, ms. */
 const SWEEP_MS = 20;
 
@@ -33,6 +43,8 @@ export interface ServeOptions {
   sharesPort?: boolean;
   /** The process is somebody else's: its `Request` and `Response` stay as they are, although others were faster on Node. */
   isGuest?: boolean;
+  /** Hears that the port was lost, for the log; the server listens again by itself. */
+  onLost?: (cause: unknown) => void;
 }
 
 interface DenoServer {
@@ -66,12 +78,12 @@ export function serve(
   hostname: string,
   port: number,
   headerTimeoutMs?: number,
-  { sharesPort = false, isGuest = false }: ServeOptions = {},
+  { sharesPort = false, isGuest = false, onLost = () => {} }: ServeOptions = {},
 ): Promise<Server> {
   const deno = (globalThis as { Deno?: DenoRuntime }).Deno;
   const address = { hostname, port, reusePort: sharesPort };
   return deno && headerTimeoutMs === undefined
-    ? serveDeno(deno, handler, address)
+    ? serveDeno(deno, handler, address, onLost)
     : serveNode(handler, address, !isGuest, headerTimeoutMs);
 }
 
@@ -85,6 +97,7 @@ function serveDeno(
   deno: DenoRuntime,
   handler: FetchHandler,
   address: Address,
+  onLost: (cause: unknown) => void,
 ): Promise<Server> {
   /** Answer the requests that are being handled. */
   const running = new Chain<(response: Response) => void>();
@@ -103,17 +116,20 @@ function serveDeno(
     });
   };
   const listening = Promise.withResolvers<void>();
-  const server = deno.serve({
-    ...address,
-    onListen: () => listening.resolve(),
-    onError: () => Response.json({ code: 13, message: "internal error" }, { status: 500 }),
-  }, track);
+  const listen = (port: number) =>
+    deno.serve({
+      ...address,
+      port,
+      onListen: () => listening.resolve(),
+      onError: () => Response.json({ code: 13, message: "internal error" }, { status: 500 }),
+    }, track);
+  const port = keepListening(listen, address.port, onLost);
   return listening.promise.then(() => ({
     hostname: address.hostname,
-    port: server.addr.port,
+    port: port.number,
     async close(graceMs) {
       // Deno can't cut connections once it shuts down (its signal then throws), so what still runs is answered.
-      const closed = server.shutdown().catch(() => {});
+      const closed = port.shutdown().catch(() => {});
       if (await endsWithin(systemClock, graceMs, closed)) return;
       for (const answer of running.takeAll()) answer(ending());
       await endsWithin(systemClock, CUT_MS, closed);
@@ -121,10 +137,69 @@ function serveDeno(
   }));
 }
 
+/** Listens, and does so again whenever Deno gives up the port: it does when it can't take a connection, as without a free file. */
+function keepListening(
+  listen: (port: number) => DenoServer,
+  wanted: number,
+  onLost: (cause: unknown) => void,
+): { number: number; shutdown(): Promise<void> } {
+  let isClosing = false;
+  const open = (port: number) => {
+    const opened = listen(port);
+    opened.finished.catch((cause) => {
+      if (isClosing) return;
+      onLost(cause);
+      openAgain();
+    });
+    return opened;
+  };
+  const openAgain = () => {
+    systemClock.after(LISTEN_AGAIN_MS, () => {
+      if (isClosing) return;
+      try {
+        server = open(number);
+      } catch {
+        openAgain();
+      }
+    });
+  };
+  let server = open(wanted);
+  const number = server.addr.port;
+  return {
+    number,
+    shutdown() {
+      isClosing = true;
+      return server.shutdown();
+    },
+  };
+}
+
 /** The answer to requests that outlast the grace period. */
 function ending(): Response {
   const body = { code: 14, message: "the server stops; try again" };
   return Response.json(body, { status: 503, headers: { "retry-after": "1" } });
+}
+
+/** How many files the process may open; Infinity where nobody says so. */
+function mostFiles(): number {
+  try {
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  } catch {
+    return Infinity;
+  }
+}
+
+/** The open connections of a server, which has no more than `most`. */
+function socketsOf(server: Pick<EventEmitter, "on">, most: number): Set<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    // On Deno, a server that could not open a file for one more takes no connections ever after.
+    if (sockets.size >= most) return void socket.destroy();
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 async function serveNode(
@@ -153,14 +228,12 @@ async function serveNode(
     if (hasTurn || !("Deno" in globalThis)) response.writeContinue();
     server.emit("request", request, response);
   });
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const files = mostFiles();
+  const sockets = socketsOf(server, Math.floor(files * CONNECTION_SHARE));
+  const backlog = Math.min(MOST_WAITING, Math.floor(files * WAITING_SHARE));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host: hostname, reusePort }, () => {
+    server.listen({ port, host: hostname, reusePort, backlog }, () => {
       server.off("error", reject);
       resolve();
     });

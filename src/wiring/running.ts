@@ -37,6 +37,7 @@ export async function startRunning(
     startListening((request, info) => handler(request, info), config, log, {
       isGuest,
       sharesPort: seat !== undefined,
+      onLost: (cause) => log.error({ err: cause }, "the port was lost; listening again"),
     });
   // While the others serve, nobody is sent to a process that is still starting.
   const early = seat?.isReplacement ? undefined : await listen();

@@ -34,6 +34,8 @@ export interface ServerVariant {
   onLine?: (line: string) => void;
   /** Its bound on the heap, MiB. @default that of the start task */
   heapMiB?: number;
+  /** How many files it may open. */
+  maxFiles?: number;
 }
 
 /**
@@ -43,7 +45,7 @@ export interface ServerVariant {
  */
 export async function startServer(
   flags: string[],
-  { main = MAIN, preload, env = {}, onLine = () => {}, heapMiB }: ServerVariant = {},
+  { main = MAIN, preload, env = {}, onLine = () => {}, heapMiB, maxFiles }: ServerVariant = {},
 ): Promise<ServerProcess> {
   const isDeno = "Deno" in globalThis;
   const first = preload === undefined ? [] : [isDeno ? "--preload" : "--import", preload];
@@ -56,7 +58,10 @@ export async function startServer(
     "--port=0",
     ...flags,
   ];
-  const child = spawn(process.execPath, args, {
+  const [program, ...rest] = maxFiles === undefined
+    ? [process.execPath, ...args]
+    : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$0" "$@"`, process.execPath, ...args];
+  const child = spawn(program, rest, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env },
   });
