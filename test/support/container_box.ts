@@ -61,12 +61,17 @@ export async function openContainerBox(): Promise<ContainerBox | { missing: stri
   const tried = made.status === 0
     ? spawnSync("podman", ["run", "--rm", "--network=none", "localhost/box:1", "/bin/true"], {
       encoding: "utf8",
+      // A call of podman that was killed can leave a lock for which all later ones wait.
+      timeout: 60_000,
+      killSignal: "SIGKILL",
     })
     : made;
   if (tried.status === 0) return { command: ["podman"], remove };
   await remove();
   return {
-    missing: `podman can't run a container here: ${tried.stderr.trim().split("\n").at(-1)}`,
+    missing: `podman can't run a container here: ${
+      (tried.error?.message ?? tried.stderr).trim().split("\n").at(-1)
+    }`,
   };
 }
 
