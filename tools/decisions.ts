@@ -299,6 +299,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/simulation/fail_fast.test.ts: a retry also begins the tasks that were left out %s",
   },
   {
+    subject: "Manual retry inside a template whose daemon was stopped when it ended",
+    reference:
+      "The daemon stays stopped: what runs again is given its old address, and fails again",
+    choice: "better",
+    sluice:
+      "The daemon begins again first; what depends on it waits until it is ready, and is given its new address. What has succeeded stays as it is",
+    why: "A step that needs a daemon can't succeed without it",
+    shown: "src/simulation/retried_daemons.test.ts: begin again before what needs them, in %s",
+  },
+  {
     subject: "Manual retry of a Steps or DAG template with a retry strategy",
     reference:
       "Opens all its attempts again, also those of a step that has succeeded, and may add another: steps are carried out several times, and attempts stay Running",

@@ -7,7 +7,7 @@ import type { NodePhase } from "../spec/manifest.ts";
 import type { Effect, LockKey } from "./effect.ts";
 import { checkNodeCount } from "./limits.ts";
 import { checkTurn, mayChangeMore, noteNotice, noteReplaced, noteWork } from "./turn_budget.ts";
-import { LIVE, ownerOf } from "./live.ts";
+import { LIVE, membersOf, ownerOf } from "./live.ts";
 import { textSize } from "./part_sizes.ts";
 import { lockHolder } from "./locks/holder.ts";
 import { setId } from "./member_sets.ts";
@@ -207,6 +207,9 @@ export function stopDaemons(turn: Turn, boundary: string): void {
       ...(lock === undefined ? {} : { lock: undefined }),
     });
     endNextAttempt(turn, daemon);
+    for (const member of membersOf(daemon)) {
+      if (member.type === "Container") end(turn, member, "Succeeded");
+    }
     if (lock !== undefined) releaseLocks(turn, holderOf(turn, daemon));
   }
 }

@@ -20,6 +20,8 @@ export interface RetryPlan {
   remove: ReadonlySet<string>;
   /** Groups that are opened again. Some of them may also be removed. */
   reset: ReadonlySet<string>;
+  /** Those of them that begin only after a daemon that begins again. Absent: none. */
+  late?: ReadonlySet<string>;
   /** See `Edges`. */
   limit?: EdgeLimit;
 }

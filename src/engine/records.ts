@@ -105,10 +105,14 @@ export interface NodeRecord {
   isErrored?: boolean | undefined;
   /** It ended because its task was pending for too long. */
   isTimedOut?: boolean | undefined;
+  /** Its template is that of a daemon. */
+  isDaemon?: boolean | undefined;
   /** A daemon that ended by itself while it was needed. */
   isLostDaemon?: boolean | undefined;
   /** It came with a status that was imported. */
   isImported?: boolean | undefined;
+  /** A manual retry has opened it again, and it begins only after a daemon that begins again. */
+  isOpenedLate?: boolean | undefined;
   /** A Steps or DAG node of a copied tree that has begun. It stays pending until it ends. */
   hasBegun?: boolean | undefined;
   /** Part of an exit handler: survives a stop and the deadline of the workflow. */
@@ -295,10 +299,14 @@ export function hasEnded(node: Pick<NodeRecord, "phase">): boolean {
   return isCompleted(node.phase) || node.phase === "Skipped" || node.phase === "Omitted";
 }
 
-/** Tells whether a node was copied from another workflow and has not begun in this one. */
+/**
+ * Tells whether a node was copied from another workflow and has not begun in this one, or was opened again by a retry and has
+ * not begun since.
+ */
 export function isUntouched(node: NodeRecord): boolean {
-  return node.isImported === true && node.phase === "Pending" && node.lock === undefined &&
-    node.starts === undefined && node.hasBegun !== true && node.type !== "Container";
+  return node.phase === "Pending" && (node.isImported === true || node.isOpenedLate === true) &&
+    node.lock === undefined && node.starts === undefined && node.hasBegun !== true &&
+    node.type !== "Container";
 }
 
 /** Tells whether a Steps or DAG node is at work. */

@@ -35,6 +35,18 @@ templates: [{ name: main, containerSet: { containers: [{ name: one, image: x }, 
   expect(phasesWith(3)[1]).toBe("w.one Failed one: Error (exit code 3):");
 });
 
+test("the containers of a daemon end with it", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: d, template: set }], [{ name: a, template: work }]] }
+  - { name: set, daemon: true, containerSet: { containers: [{ name: one, image: x }, { name: main, image: x }] } }
+  - { name: work, container: { image: x } }`;
+  const { status } = simulateWorkflow(spec, 10).view("w");
+  const nodes = Object.values(status?.nodes ?? {}).filter(({ name = "" }) => name.includes(".d"));
+  expect(nodes.map(({ phase }) => phase)).toEqual(["Succeeded", "Succeeded", "Succeeded"]);
+});
+
 test("a container set that may no longer begin shows its containers, which have failed with it", () => {
   const spec = `
 entrypoint: main

@@ -9,9 +9,16 @@ import {
   isUntouched,
   type NodeRecord,
 } from "../records.ts";
-import { type DagMemory, type ExpandedCall, type Frame, membersOf, memoryOf } from "../live.ts";
+import {
+  type DagMemory,
+  type ExpandedCall,
+  type Frame,
+  LIVE,
+  membersOf,
+  memoryOf,
+} from "../live.ts";
 import { frameOf, type Links, memberCall } from "../scope/call.ts";
-import { addReady, isBefore, planDag } from "../scope/dag_plan.ts";
+import { addReady, COUNTED, isBefore, planDag } from "../scope/dag_plan.ts";
 import { keepCalls } from "../scope/expansion.ts";
 import { findStep, tolerates } from "../scope/frame_steps.ts";
 import { hookName, memberName, nodeId } from "../scope/names.ts";
@@ -153,7 +160,7 @@ function faultBefore(frame: Frame, { plan, faults }: DagMemory, task: number): s
 
 /** Counts down, at the tasks that wait for them, the tasks that are done. */
 function noteDone(frame: Frame, dag: DagMemory, news: readonly NodeRecord[]): void {
-  const { plan: { numbers, dependents }, waitingFor, begun } = dag;
+  const { plan: { numbers }, begun } = dag;
   for (const node of news) {
     const task = numbers.get(node.step ?? "");
     if (task === undefined) continue;
@@ -162,10 +169,30 @@ function noteDone(frame: Frame, dag: DagMemory, news: readonly NodeRecord[]): vo
       ? loopFault(node, taskAt(frame, task) as DagTask)
       : undefined;
     if (fault !== undefined) (dag.faults ??= new Map()).set(task, fault);
-    for (const dependent of dependents[task] ?? []) {
+    passOn(dag, task);
+  }
+}
+
+/**
+ * Counts a task that is done. One that was done before a daemon on which it depends began again counts only when that daemon is
+ * ready.
+ */
+function passOn(dag: DagMemory, task: number): void {
+  const { plan: { dependents }, waitingFor, nodes } = dag;
+  if (waitingFor[task] !== 0) return;
+  waitingFor[task] = COUNTED;
+  const counted = [task];
+  for (const one of counted) {
+    for (const dependent of dependents[one] ?? []) {
       const left = waitingFor[dependent] as number - 1;
+      if (left < 0) continue;
       waitingFor[dependent] = left;
-      if (left === 0) addReady(dag, dependent);
+      if (left !== 0) continue;
+      if (nodes[dependent]?.[LIVE].isDone !== true) addReady(dag, dependent);
+      else {
+        waitingFor[dependent] = COUNTED;
+        counted.push(dependent);
+      }
     }
   }
 }

@@ -45,6 +45,7 @@ export function newNode(
   node.startedAt = turn.env.now;
   node.nodeFlag = call.flag;
   if (call.isExit) node.isExit = true;
+  if (template?.daemon === true && type === "Pod") node.isDaemon = true;
   return node;
 }
 

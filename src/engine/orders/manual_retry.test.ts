@@ -21,7 +21,7 @@ const WIDTH = 170;
 const loop = { withSequence: { count: String(WIDTH) } };
 const last = { parameters: [{ name: "item", value: "{{item}}" }] };
 
-/** What is `after` loops, groups around nested groups, attempts, tasks, and an exit handler. */
+/** What is `after` loops, groups around nested groups, attempts, tasks, daemons, and an exit handler. */
 const WORKFLOW: Workflow = {
   metadata: {
     name: "wf",
@@ -47,6 +47,7 @@ const WORKFLOW: Workflow = {
       {
         name: "pair",
         steps: [
+          [{ name: "serve", template: "serve" }],
           [{ name: "x", template: "some", arguments: last, ...loop, continueOn: { failed: true } }],
           [{ name: "y", template: "some", arguments: last, ...loop }],
         ],
@@ -57,6 +58,7 @@ const WORKFLOW: Workflow = {
         retryStrategy: { limit: 1 },
         container: { image: "i", command: ["c"] },
       },
+      { name: "serve", daemon: true, container: { image: "i", command: ["c"] } },
       { name: "exit", container: { image: "i", command: ["c"] } },
     ],
   },
@@ -123,7 +125,8 @@ class Story {
     for (let tasks = this.#ordered(); tasks.length > 0; tasks = this.#ordered()) {
       for (const task of tasks) {
         const { order = 0, step } = this.state.nodes.get(task.split("/")[1] ?? "") ?? {};
-        const hasFailed = fails && (step === "c" || order % 4 < 2);
+        const isLast = step === "c" || order % 4 < 2;
+        const hasFailed = fails && step !== "serve" && isLast;
         const outcome = { phase: hasFailed ? "Failed" : "Succeeded" } as const;
         accept(this.state, { type: "task-ended", task, outcome }, this.env);
       }

@@ -17,7 +17,7 @@ import { LIVE } from "../live.ts";
 import { buildRuntime } from "../runtime.ts";
 import { rootOf, type WorkflowState } from "../state.ts";
 import { PastStarts } from "../past.ts";
-import { byOrder, type NodeRecord, type StoredSpecs } from "../records.ts";
+import { byOrder, isUntouched, type NodeRecord, type StoredSpecs } from "../records.ts";
 import { timerId, TTL_TIMER } from "../timers.ts";
 import type { Turn } from "../turn.ts";
 
@@ -136,29 +136,42 @@ function* workSteps(
   return [...gone, ...opened.reverse(), ...kept];
 }
 
-/** Notes the parents of a node that stays, since the nodes between may be removed. */
-function keepParents(turn: Turn, node: NodeRecord, { remove, limit }: RetryPlan): void {
-  const parents = parentsOf(turn.state, node, limit).filter((parent) => !remove.has(parent));
-  rewrite(turn, node, { parents, after: undefined });
+/**
+ * Notes the parents of a node that stays, since the nodes between may be removed. A daemon that is removed begins again under its
+ * id, but it may need fewer attempts.
+ */
+function keepParents(turn: Turn, node: NodeRecord, { limit, remove }: RetryPlan): void {
+  const { state } = turn;
+  const parents = new Set(
+    parentsOf(state, node, limit).map((id) => {
+      const parent = remove.has(id) ? state.nodes.get(id) : undefined;
+      return parent?.role === "attempt" ? parent.owner ?? id : id;
+    }),
+  );
+  rewrite(turn, node, { parents: [...parents], after: undefined });
 }
 
 /** Tells whether an earlier turn has opened it. */
-function isOpen({ header }: WorkflowState, { phase, startedAt, finishedAt }: NodeRecord): boolean {
-  return phase === "Running" && startedAt === header.startedAt && finishedAt === undefined;
+function isOpen({ header }: WorkflowState, node: NodeRecord): boolean {
+  const { phase, startedAt, finishedAt } = node;
+  return (phase === "Running" || isUntouched(node)) && startedAt === header.startedAt &&
+    finishedAt === undefined;
 }
 
-function openGroup(turn: Turn, node: NodeRecord, { remove }: RetryPlan): void {
+function openGroup(turn: Turn, node: NodeRecord, { remove, late }: RetryPlan): void {
   if (node.phase === "Skipped") return;
   const isOuter = node.type === "Steps" || node.type === "DAG";
+  const isLate = late?.has(node.id) === true;
   const { state } = turn;
   rewrite(turn, node, {
-    phase: "Running",
+    phase: isLate ? "Pending" : "Running",
     outbound: isOuter ? ownOutbound(state, node).filter((id) => !remove.has(id)) : node.outbound,
     targets: undefined,
     message: undefined,
     startedAt: state.header.startedAt ?? node.startedAt,
     finishedAt: undefined,
     isErrored: undefined,
+    ...(isLate ? { isOpenedLate: true } : {}),
   });
 }
 

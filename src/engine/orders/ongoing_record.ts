@@ -48,23 +48,26 @@ export interface StoredPlan {
   /** The first and last creation order of each range of nodes. */
   remove: number[];
   reset: number[];
+  late?: number[];
   limit?: EdgeLimit;
 }
 
 /** Tells whether a stored value can be unpacked as a plan. */
 export function isPlan(value: unknown): boolean {
-  return isJsonObject(value) && Array.isArray(value["remove"]) && Array.isArray(value["reset"]);
+  return isJsonObject(value) && Array.isArray(value["remove"]) && Array.isArray(value["reset"]) &&
+    (value["late"] === undefined || Array.isArray(value["late"]));
 }
 
 /** The stored form of a plan; nodes that no longer exist are left out. */
 export function packPlan(
   nodes: ReadonlyMap<string, NodeRecord>,
-  { remove, reset, limit }: RetryPlan,
+  { remove, reset, late, limit }: RetryPlan,
 ): StoredPlan {
   const ranges = (ids: ReadonlySet<string>) => rangesOf(creationOrders(nodes, ids));
   return {
     remove: ranges(remove),
     reset: ranges(reset),
+    ...(late === undefined ? {} : { late: ranges(late) }),
     ...(limit === undefined ? {} : { limit }),
   };
 }
@@ -72,12 +75,13 @@ export function packPlan(
 /** The plan of a stored form. */
 export function unpackPlan(
   nodes: ReadonlyMap<string, NodeRecord>,
-  { remove, reset, limit }: StoredPlan,
+  { remove, reset, late, limit }: StoredPlan,
 ): RetryPlan {
   const ordered = [...nodes.values()].sort(byOrder);
   return {
     remove: idsIn(ordered, remove),
     reset: idsIn(ordered, reset),
+    ...(late === undefined ? {} : { late: idsIn(ordered, late) }),
     ...(limit === undefined ? {} : { limit }),
   };
 }

@@ -2,6 +2,7 @@
  * Plans a manual retry: which nodes it removes, and which groups it opens again. Looks at every node and at every edge only a
  * few times, however many nodes have failed.
  */
+import { defined } from "../../base/defined.ts";
 import { notFound } from "../../base/problem.ts";
 import { eachInSteps, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import { addTo } from "../../base/table.ts";
@@ -13,6 +14,7 @@ import { edgeSteps, nothingKnown } from "../nodes/graph.ts";
 import type { EdgeLimit, RetryPlan } from "../ongoing.ts";
 import { rootOf, workflowName, type WorkflowState } from "../state.ts";
 import { isFailedOrError, type NodeRecord } from "../records.ts";
+import { beginDaemonsAgain } from "./retry_daemons.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
 
@@ -50,25 +52,42 @@ export function* planRetry(
     node.phase === "Succeeded" && !seeds.has(node.id) && !isOfHook(node)
   );
   const wanted = new Set(seeds);
+  // Daemons that failed after others had used them.
+  const lost = new Set<string>();
   yield* eachInSteps(state.nodes.values(), (node) => {
     if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) return;
     // Nodes that depend on the failure of all attempts may have succeeded.
     const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
     if (!done.has(from.id)) wanted.add(node.id);
+    else if (node.isDaemon === true && isInFailed(state, from)) lost.add(from.id);
   });
   const plan = new Planner(state, graph);
   const order = yield* graph.breadthFirst();
   yield* eachInSteps(order, (id) => {
     if (wanted.has(id) && !plan.remove.has(id)) plan.attemptAgain(id);
+    else if (lost.has(id) && !plan.remove.has(id)) plan.openAround(id);
   });
   for (const id of plan.remove) plan.reset.delete(id);
   if (parameters.length > 0) plan.fillAnew();
+  const { remove, reset } = plan;
+  const late = yield* beginDaemonsAgain(state, {
+    remove,
+    reset,
+    children: (id) => graph.children(id),
+    isDone: (id) => done.has(id),
+    isSuperseded,
+  });
+  if (late !== undefined) { for (const id of remove) reset.delete(id); }
   const handler = `${workflowName(state)}.onExit`;
   yield* eachInSteps(state.nodes.values(), (node) => {
-    if (node.name.startsWith(handler)) plan.remove.add(node.id);
+    if (node.name.startsWith(handler)) remove.add(node.id);
   });
-  const { remove, reset } = plan;
-  return { remove, reset, ...(graph.limit === undefined ? {} : { limit: graph.limit }) };
+  return { remove, reset, ...defined({ late, limit: graph.limit }) };
+}
+
+function isInFailed({ nodes }: WorkflowState, { boundary }: NodeRecord): boolean {
+  const around = nodes.get(boundary ?? "");
+  return around !== undefined && isFailedOrError(around);
 }
 
 /**
@@ -140,6 +159,11 @@ class Planner {
   /** Removes a node and all below it, and opens the groups around it. */
   attemptAgain(id: string): void {
     this.#removeTree(id);
+    this.openAround(id);
+  }
+
+  /** Opens the groups around a node. */
+  openAround(id: string): void {
     const node = this.#state.nodes.get(id);
     if (node === undefined || node === rootOf(this.#state)) return;
     // The node itself is not opened: it is removed.

@@ -7,6 +7,8 @@ import type { DagMemory, DagPlan, Frame } from "../live.ts";
 import { isUntouched, type NodeRecord } from "../records.ts";
 
 const NONE: readonly number[] = [];
+/** Instead of the number of tasks that a task waits for: it is done, and those that wait for it know. */
+export const COUNTED = -1;
 
 /** Direct dependencies of a task, in the order in which they are written. */
 export function dependenciesOf(frame: Frame, task: string): string[] {
@@ -71,7 +73,11 @@ function hasBegun({ nodes }: DagMemory, task: number): boolean {
 /** Lets the tasks that depend on one wait for it again. Those that have begun go on. */
 export function waitAgain(memory: DagMemory, task: string): void {
   const { plan: { numbers, dependents }, waitingFor, ready, firstReady } = memory;
-  for (const dependent of dependents[numbers.get(task) ?? -1] ?? NONE) {
+  const number = numbers.get(task) ?? -1;
+  if (waitingFor[number] !== COUNTED) return;
+  waitingFor[number] = 0;
+  for (const dependent of dependents[number] ?? NONE) {
+    if (waitingFor[dependent] === COUNTED) continue;
     waitingFor[dependent] = (waitingFor[dependent] as number) + 1;
     const at = ready.indexOf(dependent, firstReady);
     if (at >= 0) ready.splice(at, 1);
