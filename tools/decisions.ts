@@ -233,6 +233,24 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/simulation/broken_hooks.test.ts: that lacks an input fails the steps",
   },
   {
+    subject: "Hook or exit handler of a step that is still pending at its `timeout`",
+    reference:
+      "A hook fails the group around the step, or ends its DAG with an error; an exit handler ends a Steps template with an error, and changes nothing in a DAG",
+    choice: "better",
+    sluice: "Fails alone, as any hook does that fails",
+    why: "What a hook does says nothing of the step",
+    shown: "src/simulation/broken_hooks.test.ts: one that is pending for too long fails alone: %s",
+  },
+  {
+    subject: "Step with `continueOn.failed` that is still pending at its `timeout`",
+    reference: "Its template fails with `timeout`; a task of a DAG is tolerated",
+    choice: "better",
+    sluice: "Tolerated in both",
+    why: "It has failed, and that may be",
+    shown:
+      "src/simulation/step_errors.test.ts: a step that timed out before it began is tolerated like any other that failed",
+  },
+  {
     subject: "Hook or exit handler of a step that finds no free place under `parallelism`",
     reference: "The step has an error, or the whole workflow ends with `Max parallelism reached`",
     choice: "better",

@@ -5,6 +5,7 @@ import type { TaskRule } from "./task_rule.ts";
 
 const TEMPLATES = `
   - { name: ok, container: { image: x } }
+  - { name: slow, timeout: 2s, container: { image: x } }
   - { name: gives, container: { image: x }, outputs: { parameters: [{ name: o, valueFrom: { path: /o } }] } }
   - { name: needs, inputs: { parameters: [{ name: p }] }, container: { image: x } }`;
 
@@ -169,4 +170,22 @@ describe("a hook of the workflow", () => {
     const { phases } = endOf(main, hook('"{{workflow.name}}" == "w"'));
     expect(phases.get("w.hooks.h")).toBe("Succeeded");
   });
+});
+
+test.each([
+  ["exit: { template: slow }", "onExit"],
+  ["h: { template: slow, expression: 'X.a.status == \"Running\"' }", "hooks.h"],
+])("one that is pending for too long fails alone: %s", (hooks, name) => {
+  const rules: TaskRule[] = [{ template: "slow", outcome: "Pending" }, { node: "a$", after: 4 }];
+  const step = (kind: string) =>
+    `{ name: a, template: ok, hooks: { ${hooks.replace("X", kind)} } }`;
+  const ends = [
+    endOf(`steps: [[${step("steps")}], [{ name: b, template: ok }]]`, "", rules),
+    endOf(`dag: { tasks: [${step("tasks")}, { name: b, template: ok, depends: a }] }`, "", rules),
+  ];
+  for (const { phase, phases } of ends) {
+    expect(phase).toBe("Succeeded");
+    const hook = [...phases].find(([node]) => node.endsWith(`.a.${name}`));
+    expect(hook?.[1]).toBe("Failed");
+  }
 });

@@ -138,3 +138,17 @@ templates:
   expect(rows).toContainEqual(["w[0].a", "Error"]);
   expect(rows).toContainEqual(["w[0].b", "Skipped"]);
 });
+
+test("a step that timed out before it began is tolerated like any other that failed", () => {
+  const spec = `
+entrypoint: main
+templates:
+  - { name: main, steps: [[{ name: a, template: slow, continueOn: { failed: true } }], [{ name: b, template: work }]] }
+  - { name: slow, timeout: 2s, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+  const rules = [{ template: "slow", outcome: "Pending" }] as const;
+  const { phase, nodes = {} } = simulateWorkflow(spec, 10, { rules }).view("w").status ?? {};
+  expect(phase).toBe("Succeeded");
+  const step = Object.values(nodes).find(({ displayName }) => displayName === "a");
+  expect(step).toMatchObject({ phase: "Failed", message: "timeout" });
+});
