@@ -327,6 +327,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "src/simulation/retried_daemons.test.ts: begin again before what needs them, in %s",
   },
   {
+    subject: "Plain retry of a task that failed, and after which only daemons began",
+    reference:
+      "The task stays failed, because something below it has succeeded, and the workflow fails again at once",
+    choice: "better",
+    sluice: "The task runs again, and then the daemons",
+    why: "A daemon succeeds because it is stopped; that says nothing of what came before it",
+    shown:
+      "src/simulation/retried_daemons.test.ts: say nothing of the task before them, which begins again: %s",
+  },
+  {
     subject: "Manual retry of a Steps or DAG template with a retry strategy",
     reference:
       "Opens all its attempts again, also those of a step that has succeeded, and may add another: steps are carried out several times, and attempts stay Running",

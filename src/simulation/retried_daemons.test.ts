@@ -109,4 +109,17 @@ templates:
       );
     });
   });
+
+  test.each(["serve", "serve-again"])(
+    "say nothing of the task before them, which begins again: %s",
+    (serve) => {
+      const failed = "{ name: a, template: work, continueOn: { failed: true } }";
+      const tasks = `[${failed}, { name: d, template: ${serve}, dependencies: [a] }]`;
+      const simulation = start(`dag: { tasks: ${tasks} }`, [{ node: "a$", outcome: "Failed" }]);
+      expect(simulation.view("w").status?.phase).toBe("Failed");
+      retry(simulation, []);
+      expect(find(simulation, "w.a")?.phase).toBe("Succeeded");
+      expect(simulation.view("w").status?.phase).toBe("Succeeded");
+    },
+  );
 });

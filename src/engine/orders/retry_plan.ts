@@ -47,9 +47,11 @@ export function* planRetry(
     });
   }
   const isOfHook = hooksIn(state);
-  // That a hook or an exit handler has succeeded says nothing of the step that it belongs to.
+  // That a hook or an exit handler has succeeded says nothing of the step that it belongs to; nor does that of a daemon, which
+  // was stopped.
   const done = yield* graph.above((node) =>
-    node.phase === "Succeeded" && !seeds.has(node.id) && !isOfHook(node)
+    node.phase === "Succeeded" && !seeds.has(node.id) && !isOfHook(node) &&
+    !isOfDaemon(state, node)
   );
   const wanted = new Set(seeds);
   // Daemons that failed after others had used them.
@@ -83,6 +85,12 @@ export function* planRetry(
     if (node.name.startsWith(handler)) remove.add(node.id);
   });
   return { remove, reset, ...defined({ late, limit: graph.limit }) };
+}
+
+/** Tells whether a node is the pod of a daemon, the retry node around it, or a container in it. */
+function isOfDaemon({ nodes }: WorkflowState, node: NodeRecord): boolean {
+  return node.isDaemon === true || nodes.get(node.boundary ?? "")?.isDaemon === true ||
+    (node.type === "Retry" && membersOf(node).some(({ isDaemon }) => isDaemon === true));
 }
 
 function isInFailed({ nodes }: WorkflowState, { boundary }: NodeRecord): boolean {
