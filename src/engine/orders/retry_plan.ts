@@ -79,7 +79,9 @@ export function* planRetry(
     isDone: (id) => done.has(id),
     isSuperseded,
   });
-  if (late !== undefined) { for (const id of remove) reset.delete(id); }
+  if (late !== undefined) {
+    for (const id of remove) reset.delete(id);
+  }
   const handler = `${workflowName(state)}.onExit`;
   yield* eachInSteps(state.nodes.values(), (node) => {
     if (node.name.startsWith(handler)) remove.add(node.id);
