@@ -143,16 +143,6 @@ export function pairs(texts: string[] | undefined, what: string): Map<string, st
   }));
 }
 
-/** The text between double quotation marks, as `argo` takes it; any other text as it is. */
-export function unquoted(text: string): string {
-  if (!/^".*"$/.test(text)) return text;
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
 /** Collects the values of a repeatable option. */
 export function collect(value: string, all: string[] | undefined): string[] {
   return [...(all ?? []), value];

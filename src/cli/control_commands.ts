@@ -11,7 +11,6 @@ import {
   example,
   isNotFound,
   pairs,
-  unquoted,
   UsageError,
 } from "./context.ts";
 import {
@@ -209,9 +208,17 @@ async function runAgain(
   return await followAll(context, running, look as FollowOptions, options.output === "name");
 }
 
+/** The text between double quotation marks, as `argo` takes it; any other text as it is. */
+function unquoted(text: string): string {
+  try {
+    return /^".*"$/.test(text) ? String(JSON.parse(text)) : text;
+  } catch {
+    return text;
+  }
+}
+
 async function setNode(context: Context, name: string, options: ControlOptions): Promise<void> {
-  const given = options.outputParameter;
-  const outputs = given && [...pairs(given, "an output parameter")];
+  const outputs = options.outputParameter && pairs(options.outputParameter, "an output parameter");
   // The server would say that no step matches the selector.
   if (outputs === undefined && !options.phase && !options.message) {
     throw new UsageError("nothing to set: give --output-parameter, --phase or --message");
@@ -226,7 +233,7 @@ async function setNode(context: Context, name: string, options: ControlOptions):
       phase: options.phase,
       outputParameters: outputs === undefined
         ? undefined
-        : JSON.stringify(Object.fromEntries(outputs.map(([key, value]) => [key, unquoted(value)]))),
+        : JSON.stringify(Object.fromEntries([...outputs].map(([k, v]) => [k, unquoted(v)]))),
     },
   };
   const operation = "WorkflowService_SetWorkflow";
