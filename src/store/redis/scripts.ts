@@ -104,7 +104,9 @@ local function publish(base, version, size, channel, max_length, max_bytes)
   local mean = tonumber(redis.call('HGET', meta, 'mean') or '1024')
   mean = mean + (size + 500 - mean) / 16
   redis.call('HSET', meta, 'mean', number(mean))
-  trim_feed(base, version - 1, version, 1, math.min(max_length, math.max(${MIN_FEED}, math.floor(max_bytes / mean))))
+  local length = math.min(max_length, math.max(${MIN_FEED}, math.floor(max_bytes / mean)))
+  -- Manifests change seldom and may be large, so each change looks at the length: 8 counts as that.
+  trim_feed(base, version - 1, version, 8, length)
   redis.call('PUBLISH', channel, '')
 end
 `;

@@ -30,7 +30,7 @@ test("changes of large manifests leave the feed early, and those who need them a
   const from = await store.query.version();
   await put(400, 100_000);
   const bytes = Number(await ask(server.url, ["MEMORY", "USAGE", FEED, "SAMPLES", "0"]));
-  expect(bytes).toBeLessThan(8 << 20);
+  expect(bytes).toBeLessThan(7 << 20);
   await expect(store.query.changes(from)).rejects.toThrow(VersionTooOld);
   const last = await store.query.version();
   await put(1, 10);
