@@ -75,7 +75,8 @@ test("the engine collects when it is asked to", async () => {
   let look = () => {};
   let now = 0;
   const stop = new AbortController();
-  const garbage = Array.from({ length: 400_000 }, (_, i) => ({ i }));
+  // Much more than the tests beside this one may allocate meanwhile.
+  const garbage = Array.from({ length: 1_200_000 }, (_, i) => ({ i }));
   let told = 0;
   const { heapUsed } = process.memoryUsage();
   collectWhenIdle({
@@ -89,6 +90,7 @@ test("the engine collects when it is asked to", async () => {
     now += 10_000;
     look();
   }
-  await expect.poll(() => process.memoryUsage().heapUsed, { timeout: 5_000 })
-    .toBeLessThan(heapUsed - 4 * MIB);
+  // The engine marks a large heap in small steps.
+  await expect.poll(() => process.memoryUsage().heapUsed, { timeout: 15_000 })
+    .toBeLessThan(heapUsed - 12 * MIB);
 });
