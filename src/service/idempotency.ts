@@ -1,10 +1,10 @@
 /** The `Idempotency-Key` of a request: requests with the same key and body get the same answer and have one effect. */
 import { hashText, mix } from "../actors/actor_ids.ts";
 import type { ExecuteOptions } from "../actors/port.ts";
+import { withVersion } from "../actors/workflow/stored_view.ts";
 import type { Caller } from "../auth/port.ts";
 import { Problem, ProblemCode } from "../base/problem.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import type { Answer } from "../store/port.ts";
 import { requireAccess } from "./access.ts";
 import type { ServiceDeps } from "./deps.ts";
 import { WORKFLOW } from "./kinds.ts";
@@ -65,16 +65,11 @@ export async function orFirstAnswer(
       one?.fingerprint === fingerprint
     );
     if (first === undefined) throw error;
-    const workflow = shownAnswer(first);
+    const { answer, version } = first;
+    const kept = answer as unknown as Workflow;
+    const workflow = version === undefined ? kept : withVersion(kept, version);
     const { namespace = "" } = workflow.metadata;
     await requireAccess(caller, { verb: "create", resource: WORKFLOW.resource, namespace });
     return workflow;
   }
-}
-
-function shownAnswer({ answer, version }: Answer): Workflow {
-  const workflow = answer as unknown as Workflow;
-  return version === undefined
-    ? workflow
-    : { ...workflow, metadata: { ...workflow.metadata, resourceVersion: version } };
 }

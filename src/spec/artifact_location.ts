@@ -74,17 +74,27 @@ export function hasLocationOrKey(location: ArtifactLocation): boolean {
 }
 
 /** What each kind of store calls the key, and what else a complete location needs. */
-const KEYED = {
-  s3: { key: "key", needs: ["endpoint", "bucket"] },
-  gcs: { key: "key", needs: ["bucket"] },
-  oss: { key: "key", needs: ["endpoint", "bucket"] },
-  azure: { key: "blob", needs: ["endpoint", "container"] },
-  hdfs: { key: "path", needs: ["addresses"] },
+/** The member of a location that holds its key. */
+export const KEY_MEMBERS = {
+  s3: "key",
+  gcs: "key",
+  oss: "key",
+  azure: "blob",
+  hdfs: "path",
 } as const;
+
+/** What a location needs besides, to be complete. */
+const NEEDS: Readonly<Record<keyof typeof KEY_MEMBERS, readonly string[]>> = {
+  s3: ["endpoint", "bucket"],
+  gcs: ["bucket"],
+  oss: ["endpoint", "bucket"],
+  azure: ["endpoint", "container"],
+  hdfs: ["addresses"],
+};
 
 /** A location with a key. */
 export interface KeyedLocation {
-  kind: keyof typeof KEYED;
+  kind: keyof typeof KEY_MEMBERS;
   key: string;
   members: JsonObject;
   /** The location is complete; otherwise the key is in the repository in force. */
@@ -99,13 +109,13 @@ export function keyedLocation(
   location: ArtifactLocation,
   isWhole = false,
 ): KeyedLocation | undefined {
-  for (const kind of Object.keys(KEYED) as (keyof typeof KEYED)[]) {
+  for (const kind of Object.keys(KEY_MEMBERS) as (keyof typeof KEY_MEMBERS)[]) {
     const members = location[kind];
     if (!isJsonObject(members)) continue;
-    const given = members[KEYED[kind].key];
+    const given = members[KEY_MEMBERS[kind]];
     const key = typeof given === "string" ? given : "";
     if (key === "" && !isWhole) continue;
-    const isFull = KEYED[kind].needs.every((member) => isGiven(members[member]));
+    const isFull = NEEDS[kind].every((member) => isGiven(members[member]));
     return { kind, key, members, isFull };
   }
   return undefined;

@@ -79,10 +79,11 @@ function begin(turn: Turn, node: NodeRecord, index: number, deadline: number | u
   }
   if (node.message !== undefined) change(turn, node, { message: undefined });
   const last = latestAttempt(node);
-  if (last !== undefined) turn.state.pending.retried.push(last);
   const call = attemptCall(callOf(turn, node), node, index);
   try {
     checkTurn(turn);
+    // Only here: if the turn is over, this begins once more in the next one.
+    if (last !== undefined) turn.state.pending.retried.push(last);
     startAttempt(turn, node, call, deadline);
   } catch (error) {
     if (!isFailure(error)) throw error;

@@ -167,7 +167,13 @@ export function narrow(scope: Scope, isSeen: (name: string) => boolean): Scope {
 
 /** Only the variables of a loop element. */
 export function itemsOnly(scope: Scope): Scope {
-  return narrow(scope, (name) => name === "item" || name.startsWith("item."));
+  return {
+    find: (name) => name === "item" || name.startsWith("item.") ? scope.find(name) : undefined,
+    // Without a look at the others: a DAG may have very many steps, and a loop very many elements.
+    *names(root) {
+      if (root === "item") yield* scope.names(root);
+    },
+  };
 }
 
 function options(missing: MissingRule, env: EngineEnv): TemplateOptions {

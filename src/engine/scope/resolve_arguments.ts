@@ -1,6 +1,7 @@
 /** Resolves the references in the arguments that a step passes to its template. */
 import type { Json } from "../../base/json.ts";
 import { cleanPath } from "../../expr/values/go_path.ts";
+import { KEY_MEMBERS } from "../../spec/artifact_location.ts";
 import type { Artifact, Parameter, StepLike } from "../../spec/manifest.ts";
 import type { Turn } from "../turn.ts";
 import type { GivenArguments, GivenParameter } from "./arguments.ts";
@@ -111,10 +112,7 @@ export function artifactScope(references: References): Scope {
 }
 
 /** Where each kind of location has its key; that of a URL is its path. */
-const KEYS = {
-  ...{ s3: "key", gcs: "key", oss: "key", azure: "blob", hdfs: "path", plugin: "key" },
-  ...{ http: "url", artifactory: "url" },
-} as const;
+const KEYS = { ...KEY_MEMBERS, plugin: "key", http: "url", artifactory: "url" } as const;
 
 /** Appends a path to the key of an artifact. Undefined if it lies where nothing has a key. */
 function withSubPath(artifact: Artifact, subPath: string): Artifact | undefined {
