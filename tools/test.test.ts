@@ -1,4 +1,9 @@
-import { expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
 import { afterSecondRun, countOf, deservesSecondRun, withAlone } from "./test.ts";
 
 const base = {
@@ -86,3 +91,36 @@ test("withAlone() takes with a project its files that run alone, and leaves othe
     .toEqual(["--project", "unit*", "src/a", "--project=contract*", "-t", "x"]);
   expect(withAlone(["--project", "e2e*"])).toEqual(["--project", "e2e*"]);
 });
+
+test(
+  "a file whose process hangs is named, killed and counted as a failure; the rest of the run is not lost",
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-stalled-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const root = join(import.meta.dirname, "..");
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    mkdirSync(join(folder, "files"));
+    const files: Record<string, string> = {
+      "files/hangs.test.ts": `import { spawnSync } from "node:child_process";
+      import { test } from "vitest";
+      test("waits for ever", () => void spawnSync("sleep", ["1234"]));`,
+      "files/ends.test.ts": `import { test } from "vitest"; test("passes", () => {});`,
+      "reporter.ts": `import Reporter from "${root}/test/support/stalled_workers.ts";
+      export default class extends Reporter { constructor() { super({ limitMs: 2_000 }); } }`,
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+    const program = join(root, "node_modules/vitest/vitest.mjs");
+    const options = ["run", "--reporter=json", "--reporter=./reporter.ts", "--outputFile=out.json"];
+    const args = ["Deno" in globalThis ? ["run", "-A"] : [], program, options].flat();
+    const { stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+
+    expect(stderr).toContain("STALLED");
+    expect(stderr).toContain("files/hangs.test.ts; killed");
+    expect(stderr).toMatch(/^ {2}\d+ \S*sleep 1234$/m);
+    const count = countOf(JSON.parse(readFileSync(join(folder, "out.json"), "utf8")));
+    expect(count).toMatchObject({ passed: 1, failed: 1 });
+    expect(count.files.join()).toContain("hangs.test.ts");
+    expect(deservesSecondRun(count)).toBe(true);
+  },
+  60_000,
+);

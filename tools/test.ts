@@ -104,6 +104,7 @@ function run(label: string, command: string, args: string[], filters: string[]):
       "run",
       "--reporter=default",
       "--reporter=json",
+      "--reporter=./test/support/stalled_workers.ts",
       `--outputFile.json=${file}`,
       ...filters,
     ],

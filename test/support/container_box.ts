@@ -44,7 +44,7 @@ export async function openContainerBox(): Promise<ContainerBox | { missing: stri
     }"\n`,
   );
   const remove = async () => {
-    spawnSync("podman", ["rm", "--force", "--all", "--time", "0"], { stdio: "ignore" });
+    podman("rm", "--force", "--all", "--time", "0");
     for (const [name, value] of Object.entries(before)) {
       if (value === undefined) delete process.env[name];
       else process.env[name] = value;
@@ -57,14 +57,9 @@ export async function openContainerBox(): Promise<ContainerBox | { missing: stri
   for (const applet of APPLETS.split(" ")) await symlink("busybox", join(root, "bin", applet));
   const tar = join(dir, "box.tar");
   spawnSync("tar", ["-C", root, "-cf", tar, "."]);
-  const made = spawnSync("podman", ["import", tar, "localhost/box:1"], { encoding: "utf8" });
+  const made = podman("import", tar, "localhost/box:1");
   const tried = made.status === 0
-    ? spawnSync("podman", ["run", "--rm", "--network=none", "localhost/box:1", "/bin/true"], {
-      encoding: "utf8",
-      // A call of podman that was killed can leave a lock for which all later ones wait.
-      timeout: 60_000,
-      killSignal: "SIGKILL",
-    })
+    ? podman("run", "--rm", "--network=none", "localhost/box:1", "/bin/true")
     : made;
   if (tried.status === 0) return { command: ["podman"], remove };
   await remove();
@@ -73,6 +68,11 @@ export async function openContainerBox(): Promise<ContainerBox | { missing: stri
       (tried.error?.message ?? tried.stderr).trim().split("\n").at(-1)
     }`,
   };
+}
+
+/** A call of podman that was killed can leave a lock for which all later ones wait: none may wait for ever. */
+function podman(...args: string[]) {
+  return spawnSync("podman", args, { encoding: "utf8", timeout: 60_000, killSignal: "SIGKILL" });
 }
 
 function installed(program: string, args: string[]): boolean {

@@ -31,7 +31,8 @@ export async function startRedisCluster(
   const made = spawnSync("redis-cli", [
     ...["--cluster", "create", ...hosts, "--cluster-yes"],
     ...["--cluster-replicas", String(replicas)],
-  ]);
+    // It waits without end for nodes that do not find each other.
+  ], { timeout: 60_000, killSignal: "SIGKILL" });
   if (made.status !== 0) throw new Error(`redis-cli could not make a cluster: ${made.stdout}`);
   for (const { url } of nodes) {
     await until(async () => (await ask(url, ["CLUSTER", "INFO"])).includes("cluster_state:ok"));
