@@ -12,7 +12,7 @@ import type { Reporter, TestModule } from "vitest/node";
 const LIMIT_MS = 15 * 60_000;
 const LOOK_EVERY_MS = 15_000;
 
-export interface RunningProcess {
+interface RunningProcess {
   pid: number;
   parent: number;
   command: string;
@@ -77,7 +77,7 @@ export default class StalledWorkers implements Reporter {
 }
 
 /** All processes below one, the lowest first, except what vitest itself has to watch over its workers. */
-export function descendants(all: readonly RunningProcess[], of: number): RunningProcess[] {
+function descendants(all: readonly RunningProcess[], of: number): RunningProcess[] {
   return all
     .filter(({ parent, command }) => parent === of && command !== "vitest-watchdog")
     .flatMap((child) => [...descendants(all, child.pid), child]);
