@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { openSqliteStore } from "../../src/store/sqlite/store.ts";
 import type { PageEntry } from "../../src/ui/app/paths.ts";
 import { finishedJob, type JobOptions, storeWorkflows } from "./stored_workflows.ts";
-import { ASYNC_JOB, openUi, type Ui, WAITS } from "./ui.ts";
+import { ASYNC_JOB, openUi, settled, type Ui, WAITS } from "./ui.ts";
 
 export interface Picture {
   /** Of the file, without theme and ending. */
@@ -142,6 +142,7 @@ async function take(
   await ui.open(path);
   await ui.page.locator(ready).first().waitFor();
   await act?.(ui);
+  await settled(ui.page);
   await ui.page.evaluate("document.fonts.ready.then(() => {})");
   await ui.page.waitForTimeout(700);
   const session = await ui.page.context().newCDPSession(ui.page);
