@@ -17,7 +17,7 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
   [/\bNOREPLICAS\b/, "Redis has too few replicas for a write"],
   [/\bNOAUTH\b|\bWRONGPASS\b/, "Redis refuses the user or the password of the store"],
   [
-    /\bNOPERM\b/,
+    /\bNOPERM\b|user executing the script|ACL failure in script/,
     "Redis does not allow the store's user all that it needs: docs/guarantees.md has the rights",
   ],
   [/max number of clients/, "Redis accepts no more connections"],
@@ -38,10 +38,14 @@ export function misfitOf(error: unknown): Problem | undefined {
   return found && new Problem(ProblemCode.FailedPrecondition, found[1]);
 }
 
+/** A script stops at the command that its user may not call, and what it wrote before stays. */
+const STOPPED_SCRIPT = /user executing the script|ACL failure in script/;
+
 /** Tells whether a failed call was definitely not carried out. */
 export function wasRefused(error: unknown): boolean {
   const cause = error instanceof Problem ? error.cause : error;
-  return cause instanceof ErrorReply || cause instanceof ClientOfflineError;
+  if (cause instanceof ErrorReply) return !STOPPED_SCRIPT.test(cause.message);
+  return cause instanceof ClientOfflineError;
 }
 
 /** Tells whether the user of the store may not do what was asked for. */

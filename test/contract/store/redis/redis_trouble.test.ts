@@ -267,6 +267,31 @@ describe("a server in trouble", () => {
     await expectUnavailable(open(url, 500), /Cannot connect to Redis at 127\.0\.0\.1:/);
   });
 
+  test.each([["-publish", "+publish"], ["-xadd", "+xadd"], ["resetchannels", "&sluice:*"]])(
+    "that no longer lets a script do all that it does (%s): nobody knows how far it came, and it comes back",
+    async (taken, given) => {
+      const server = await start();
+      const change = (...rules: string[]) =>
+        ask(server.url, ["ACL", "SETUSER", "sluice", ...rules]);
+      await change("on", ">pw", "~sluice:*", "resetchannels", "&sluice:*", "+@all");
+      const store = await open(`redis://sluice:pw@127.0.0.1:${server.port}`);
+      const epoch = await acquired(store, 1);
+      await store.shards.commit(putting(epoch, "1"));
+      await change(taken);
+      await until(() => store.ping().then(() => true));
+      expect(await failureOf(store.shards.commit(putting(epoch, "2")))).toMatchObject({
+        code: ProblemCode.Unavailable,
+        message: expect.stringContaining("does not allow the store's user all that it needs"),
+        mayBeDone: true,
+      });
+      await change(given);
+      await until(() => store.ping().then(() => true));
+      await store.shards.loadShard(1);
+      await store.shards.commit(putting(epoch, "3"));
+      expect(await partsOf(store)).toEqual({ h: "3" });
+    },
+  );
+
   test.each([
     [["--appendonly", "yes", "--appendfsync", "everysec"], "everysec"],
     [["--appendonly", "yes", "--appendfsync", "no"], "none"],
