@@ -1,6 +1,7 @@
 /** A SQLite database file that this process alone has open: its schema is brought up to date, its statements are kept. */
-import { mkdirSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import {
   DatabaseSync,
   type SQLInputValue,
@@ -44,8 +45,8 @@ export class SqliteFile {
   #fault: Problem | undefined;
 
   /**
-   * @throws {Problem} FailedPrecondition when another process has the file open, or a newer version wrote it;
-   * Unavailable when it can't be opened
+   * @throws {Problem} FailedPrecondition when another process has the file open, a newer version wrote it, or only its log is
+   * there; Unavailable when it can't be opened
    */
   constructor(options: SqliteFileOptions, content: SqliteContent) {
     this.#what = content.what;
@@ -223,6 +224,7 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
   let database: DatabaseSync | undefined;
   try {
     makeFolder(folder);
+    if (hasLoneLog(folder, file)) throw loneLog(folder, content);
     database = new DatabaseSync(join(folder, file), { timeout: lockTimeoutMs });
     // The operating system holds the lock, and drops it when the process ends, however it ends.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -233,6 +235,7 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
     return database;
   } catch (error) {
     database?.close();
+    if (error instanceof Problem) throw error;
     if (/database is locked/.test(String(error))) {
       throw new Problem(
         ProblemCode.FailedPrecondition,
@@ -241,6 +244,31 @@ function openExclusively(options: SqliteFileOptions, content: SqliteContent): Da
     }
     throw cannotOpen(options, content, error);
   }
+}
+
+/**
+ * Tells whether the log of a file is there without the file. SQLite would delete it and begin an empty file; beside another
+ * file, it would write the pages of the log into that one.
+ */
+export function hasLoneLog(folder: string, file: string): boolean {
+  const isFilled = (name: string) =>
+    (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  // In this order: another process that is just making both makes the file first.
+  return isFilled(logOf(file)) && !isFilled(file);
+}
+
+function logOf(file: string): string {
+  return `${file}-wal`;
+}
+
+function loneLog(folder: string, { file, what }: SqliteContent): Problem {
+  return new Problem(
+    ProblemCode.FailedPrecondition,
+    `The ${what} in ${folder} lacks its file ${file}, but ${logOf(file)} is there, and may hold ` +
+      `what was written last: put ${file} back beside it, or move ${
+        logOf(file)
+      } away to begin anew`,
+  );
 }
 
 /** Makes a folder and those above it. Node's own way tries for ever where the one above takes none, as /proc. */
@@ -261,14 +289,36 @@ function cannotOpen(
   { file, what }: SqliteContent,
   error: unknown,
 ): Problem {
-  return unavailable(`Cannot open the ${what} in ${folder}: ${openingFault(error, file)}`);
+  return unavailable(`Cannot open the ${what} in ${folder}: ${openingFault(error, folder, file)}`);
 }
 
 /** Why a file can't be opened and, where its text alone doesn't say, what to do. */
-function openingFault(error: unknown, file: string): string {
+function openingFault(error: unknown, folder: string, file: string): string {
   const text = errorText(error);
-  if (!/malformed|not a database/.test(text)) return text;
-  return `${file} is damaged (${text}); put a backup in its place, or use another folder`;
+  if (/malformed|not a database/.test(text)) {
+    return `${file} is damaged (${text}); put a backup in its place, or use another folder`;
+  }
+  const refusal = /disk I\/O|readonly|unable to open/.test(text)
+    ? refusedAccess(folder, file)
+    : undefined;
+  if (refusal === undefined) return text;
+  return `${refusal}; the user of the server must be able to write this folder and its files`;
+}
+
+/** What the operating system does not let us do with a file: SQLite calls all of that an error of the disk, or says only that it fails. */
+function refusedAccess(folder: string, file: string): string | undefined {
+  const probe = `${file}-${process.pid}`;
+  try {
+    for (const name of [file, logOf(file)]) {
+      const path = join(folder, name);
+      if (statSync(path, { throwIfNoEntry: false })) closeSync(openSync(path, "r+"));
+    }
+    closeSync(openSync(join(folder, probe), "wx"));
+    rmSync(join(folder, probe));
+    return undefined;
+  } catch (error) {
+    return errorText(error);
+  }
 }
 
 function migrate(

@@ -13,6 +13,7 @@ import {
   type StoreSource,
   type StoreTarget,
 } from "../../dump.ts";
+import { hasLoneLog } from "../../../platform/sqlite/sqlite_file.ts";
 import type { Store } from "../../port.ts";
 import { SqliteDatabase, STORE_FILE } from "../database.ts";
 import { openSqliteStore } from "../store.ts";
@@ -137,9 +138,11 @@ class SqliteTarget implements StoreTarget {
 
   /** @throws {Problem} FailedPrecondition when the folder has a store already */
   #assertFree(): void {
-    if (!existsSync(join(this.#folder, STORE_FILE))) return;
+    if (
+      !existsSync(join(this.#folder, STORE_FILE)) && !hasLoneLog(this.#folder, STORE_FILE)
+    ) return;
     throw refusal(
-      `${this.name} holds a store already: choose a folder without ${STORE_FILE}, or move that file away`,
+      `${this.name} holds a store already: choose another folder, or move ${STORE_FILE} and ${STORE_FILE}-wal away`,
     );
   }
 }

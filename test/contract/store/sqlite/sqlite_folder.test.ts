@@ -1,12 +1,14 @@
 /** The folder of the embedded store: one process at a time, whatever happened to the previous one. */
 import { partTexts } from "../../../../src/base/part_text.ts";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   closeSync,
+  copyFileSync,
   mkdirSync,
   mkdtempSync,
   openSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,9 +22,10 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/schema.ts";
-import { openSource } from "../../../../src/store/open_dump.ts";
+import { openSource, openTarget } from "../../../../src/store/open_dump.ts";
 import { openSqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { type ActorChange, VersionTooOld } from "../../../../src/store/port.ts";
+import { smallDisk } from "../../../support/small_disk.ts";
 import { acquired, changeOf, commitOf, entryOf, failureOf } from "../store_setting.ts";
 
 let folder: string;
@@ -97,6 +100,79 @@ test("a folder that cannot be made or read is named", async () => {
   writeFileSync(join(folder, "bad", "sluice.db"), "this is not a database, however long it may be");
   const notOurs = await problemOf(openSqliteStore({ folder: join(folder, "bad") }));
   expect(notOurs.code).toBe(ProblemCode.Unavailable);
+});
+
+/** Leaves the folder as a killed process does: with one workflow, most of which is in the log. */
+async function leaveLog(): Promise<void> {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  const actors = [changeOf("wf/a/one", { put: partTexts({ h: "1" }), index: entryOf("wf/a/one") })];
+  await store.shards.commit(commitOf(1, epoch, { actors }));
+  for (const file of ["sluice.db", "sluice.db-wal"]) {
+    copyFileSync(join(folder, file), join(folder, `${file}.left`));
+  }
+  await store.close();
+  for (const file of ["sluice.db", "sluice.db-wal"]) {
+    renameSync(join(folder, `${file}.left`), join(folder, file));
+  }
+}
+
+test.each(["missing", "empty"])(
+  "a log whose store is %s is kept: with the store back beside it, nothing is lost",
+  async (what) => {
+    await leaveLog();
+    const [file, aside] = [join(folder, "sluice.db"), join(folder, "aside")];
+    renameSync(file, aside);
+    if (what === "empty") writeFileSync(file, "");
+    const problem = await problemOf(open());
+    expect(problem.code).toBe(ProblemCode.FailedPrecondition);
+    expect(problem.message).toBe(
+      `The store in ${folder} lacks its file sluice.db, but sluice.db-wal is there, and may hold what was written last: ` +
+        "put sluice.db back beside it, or move sluice.db-wal away to begin anew",
+    );
+    renameSync(aside, file);
+    const store = await open();
+    expect((await store.shards.loadActor(1, "wf/a/one"))?.parts).toEqual({ h: "1" });
+    await store.close();
+  },
+);
+
+test("a copy is not put beside the log of another store, which would be written into it", async () => {
+  await leaveLog();
+  rmSync(join(folder, "sluice.db"));
+  const target = await openTarget(`sqlite:${folder}`);
+  const plan = {
+    from: "elsewhere",
+    actors: 0,
+    state: "1",
+    shards: 2,
+    version: "1",
+    shardOf: () => 0,
+    restart: false,
+  };
+  const refused = target.begin(plan);
+  await expect(refused).rejects.toThrow("move sluice.db and sluice.db-wal away");
+  await target.close();
+});
+
+test("a folder that may not be written is told as such", async (context) => {
+  const disk = smallDisk(2);
+  if (disk === undefined) return context.skip("no tmpfs can be mounted here");
+  const refusal = async (place: string) =>
+    (await problemOf(openSqliteStore({ folder: place }))).message;
+  try {
+    const [used, unused] = [join(disk.folder, "used"), join(disk.folder, "unused")];
+    await (await openSqliteStore({ folder: used })).close();
+    mkdirSync(unused);
+    execFileSync("mount", ["-o", "remount,ro", disk.folder]);
+    for (const place of [used, unused]) {
+      expect(await refusal(place)).toMatch(
+        /^Cannot open the store in \S+: EROFS: read-only file system, open .*; the user of the server must be able to write this folder and its files$/,
+      );
+    }
+  } finally {
+    disk.remove();
+  }
 });
 
 test("a store of a newer version is refused", async () => {
