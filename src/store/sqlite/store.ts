@@ -62,11 +62,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { durability = "always", onUnreadable = () => {} } = options;
   const completed = completedLabel({ ...STANDARD_NAMING, ...options });
   const { database = new SqliteDatabase(options) } = options;
-  await database.write(() => {
-    database.run("UPDATE shard SET owner = NULL");
-    database.run("DELETE FROM replica");
-  });
-  await dropStaged(database);
+  try {
+    await database.write(() => {
+      database.run("UPDATE shard SET owner = NULL");
+      database.run("DELETE FROM replica");
+    });
+    await dropStaged(database);
+  } catch (error) {
+    // Whoever tries again is not to find that another process has it.
+    database.close();
+    throw error;
+  }
   const wakeups = new Wakeups();
   const bounds = { feedLength, feedSize };
   const shards = new SqliteShards(database, {

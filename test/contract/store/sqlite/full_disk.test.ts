@@ -1,4 +1,4 @@
-/** A copy to a disk that is full at its end says so, and goes on once there is room. */
+/** A disk that is full at the end of a copy, or at the start: it says so, and goes on once there is room. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,5 +47,20 @@ test("a copy whose last part finds no room is not taken for complete", async (co
   } finally {
     disk.remove();
     rmSync(folder, { recursive: true });
+  }
+});
+
+test("a store that can't be opened on a full disk is opened once there is room", async (context) => {
+  const disk = smallDisk(2);
+  if (disk === undefined) return context.skip("no tmpfs can be mounted here");
+  const open = () => openSqliteStore({ folder: join(disk.folder, "store"), lockTimeoutMs: 100 });
+  try {
+    await (await open()).close();
+    disk.fill();
+    await expect(open()).rejects.toThrow(/(full|I\/O)/);
+    disk.free();
+    await (await open()).close();
+  } finally {
+    disk.remove();
   }
 });
