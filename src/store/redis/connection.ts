@@ -36,6 +36,12 @@ export interface RedisConnection {
   destroy(): void;
 }
 
+/** A connection that knows what went wrong with it last. */
+export interface WatchedConnection extends RedisConnection {
+  /** The last trouble so far, which may be over. */
+  lastTrouble(): string | undefined;
+}
+
 /** The listener that a client calls for each message. */
 type Hear<Bytes extends boolean> = (
   message: Bytes extends true ? Buffer : string,
@@ -46,7 +52,7 @@ type Hear<Bytes extends boolean> = (
  * Connects to Redis.
  * @throws {Problem} Unavailable when that takes longer than the timeout, FailedPrecondition when the address never fits
  */
-export async function connectRedis(options: RedisConnectionOptions): Promise<RedisConnection> {
+export async function connectRedis(options: RedisConnectionOptions): Promise<WatchedConnection> {
   const { address, timeoutMs } = options;
   let lastTrouble: string | undefined;
   const onTrouble = (error: unknown) => {
@@ -59,7 +65,7 @@ export async function connectRedis(options: RedisConnectionOptions): Promise<Red
     ? connectSentinel(options, onTrouble)
     : connectCluster(options, onTrouble);
   try {
-    return await bounded(opening, timeoutMs);
+    return { ...await bounded(opening, timeoutMs), lastTrouble: () => lastTrouble };
   } catch (error) {
     opening.then((connection) => connection.destroy(), () => {});
     const where = address.nodes.map(({ host, port }) => `${host}:${port}`).join(", ");

@@ -8,6 +8,7 @@ import {
   type RedisArgument,
   type RedisConnection,
   type RedisConnectionOptions,
+  type WatchedConnection,
 } from "./connection.ts";
 import { errorText } from "../../base/error_text.ts";
 import { Problem, ProblemCode } from "../../base/problem.ts";
@@ -59,14 +60,14 @@ export class RedisLink {
   readonly isOneServer: boolean;
   /** Whether all calls are carried out in the order in which they are made. */
   readonly isInOrder: boolean;
-  readonly #connection: RedisConnection;
+  readonly #connection: WatchedConnection;
   readonly #deadlines: Deadlines;
   readonly #late: () => Problem;
   readonly #writer: Writer | undefined;
 
   /** @param writer where writes wait for replicas, if they do */
   constructor(
-    connection: RedisConnection,
+    connection: WatchedConnection,
     { address, timeoutMs }: RedisConnectionOptions,
     writer?: Writer,
   ) {
@@ -171,7 +172,7 @@ export class RedisLink {
   ): Promise<unknown> {
     const call = connection.send(key, this.#head("EVALSHA", sha, key).concat(args), more);
     return this.#deadlines.bound(call, this.#late, (error) => {
-      if (!isUnknownScript(error)) throw problemOf(error);
+      if (!isUnknownScript(error)) return this.#throwProblem(error);
       const text = this.#head("EVAL", source, key).concat(args);
       return this.#bounded(connection.send(key, text, more));
     });
@@ -214,12 +215,12 @@ export class RedisLink {
 
   /** Bounds a call in time and turns all its trouble into a `Problem`. */
   #bounded<T>(call: Promise<T>): Promise<T> {
-    return this.#deadlines.bound(call, this.#late, throwProblem);
+    return this.#deadlines.bound(call, this.#late, this.#throwProblem);
   }
-}
 
-function throwProblem(error: unknown): never {
-  throw problemOf(error);
+  readonly #throwProblem = (error: unknown): never => {
+    throw problemOf(error, this.#connection.lastTrouble());
+  };
 }
 
 function isUnknownScript(error: unknown): boolean {

@@ -7,7 +7,7 @@ import { Problem, ProblemCode } from "../../base/problem.ts";
 const REFUSALS: readonly [pattern: RegExp, text: string][] = [
   [/\bLOADING\b/, "Redis is loading its data"],
   [/\bREADONLY\b/, "Redis is read-only: it is a replica, or a fail-over is under way"],
-  [/\bOOM\b/, "Redis is out of memory: maxmemory is reached"],
+  [/\bOOM\b/, "Redis is out of memory: maxmemory is reached; raise it"],
   [/\bMISCONF\b/, "Redis refuses writes because it cannot save to its disk"],
   [/\bBUSY\b|\bUNKILLABLE\b/, "Redis is busy with a script"],
   [
@@ -15,7 +15,11 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
     "The Redis cluster is not ready",
   ],
   [/\bNOREPLICAS\b/, "Redis has too few replicas for a write"],
-  [/\bNOAUTH\b|\bWRONGPASS\b/, "Redis refuses the user or the password of the store"],
+  // Without a password Redis does not even read long commands.
+  [
+    /\bNOAUTH\b|\bWRONGPASS\b|unauthenticated (multi)?bulk length/,
+    "Redis refuses the user or the password of the store",
+  ],
   [
     /\bNOPERM\b|user executing the script|ACL failure in script/,
     "Redis does not allow the store's user all that it needs: docs/guarantees.md has the rights",
@@ -83,15 +87,23 @@ export function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
 
 /**
  * The error of a call as callers of the store see it. An error that no trouble explains is a defect and stays as it is.
+ *
+ * @param lastTrouble what was last heard about the connection
  */
-export function problemOf(error: unknown): unknown {
+export function problemOf(error: unknown, lastTrouble = ""): unknown {
   if (error instanceof Problem) return error;
   if (!(error instanceof Error)) return error;
   if (error instanceof ErrorReply) {
-    const refusal = REFUSALS.find(([pattern]) => pattern.test(error.message));
-    return refusal === undefined ? error : withCause(refusal[1], error);
+    const refusal = refusalOf(error.message);
+    return refusal === undefined ? error : withCause(refusal, error);
   }
-  return withCause(`Redis cannot be reached: ${errorText(error)}`, error);
+  // That there is no connection does not say why Redis lets nobody in.
+  const refusal = error instanceof ClientOfflineError ? refusalOf(lastTrouble) : undefined;
+  return withCause(refusal ?? `Redis cannot be reached: ${errorText(error)}`, error);
+}
+
+function refusalOf(text: string): string | undefined {
+  return REFUSALS.find(([pattern]) => pattern.test(text))?.[1];
 }
 
 function withCause(text: string, cause: Error): Problem {

@@ -61,7 +61,7 @@ describe("Redis", () => {
   test.each([
     [
       "out of memory",
-      /^refused: Redis is out of memory: maxmemory is reached$/,
+      /^refused: Redis is out of memory: maxmemory is reached; raise it$/,
       ["CONFIG", "SET", "maxmemory", "1"],
       ["CONFIG", "SET", "maxmemory", "0"],
     ],

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterEach, describe, expect, test } from "vitest";
+import { partTexts } from "../../../../src/base/part_text.ts";
 import { Problem, ProblemCode } from "../../../../src/base/problem.ts";
 import { StaleEpoch, type Store } from "../../../../src/store/port.ts";
 import { openRedisStore } from "../../../../src/store/redis/store.ts";
@@ -15,7 +16,9 @@ import { openTcpGate } from "../../../support/tcp_gate.ts";
 import { until } from "../../../support/until.ts";
 import {
   acquired,
+  changeOf,
   collect,
+  commitOf,
   failureOf,
   LONG_MS,
   never,
@@ -265,6 +268,39 @@ describe("a server in trouble", () => {
     await expectUnavailable(store.membership.now(), /does not allow the store's user/);
     await server.kill("SIGKILL");
     await expectUnavailable(open(url, 500), /Cannot connect to Redis at 127\.0\.0\.1:/);
+  });
+
+  test("that lets nobody in any more says so to callers, and comes back", async () => {
+    const server = await start();
+    const admin = `redis://admin:pw@127.0.0.1:${server.port}`;
+    await ask(server.url, ["ACL", "SETUSER", "admin", "on", ">pw", "~*", "&*", "+@all"]);
+    await ask(server.url, ["ACL", "SETUSER", "sluice", "on", ">pw", "~*", "&*", "+@all"]);
+    const known = await open(`redis://sluice:pw@127.0.0.1:${server.port}`);
+    const free = await open(server.url);
+    const epochs = [await acquired(known, 1), await acquired(free, 2)];
+    const write = ([store, shard]: [Store, number]) => {
+      const actors = [changeOf(`wf/a/w${shard}`, { put: partTexts({ h: "1" }) })];
+      return store.shards.commit(commitOf(shard, epochs[shard - 1] ?? 0, { actors }));
+    };
+    const stores: [Store, number][] = [[known, 1], [free, 2]];
+    await Promise.all(stores.map(write));
+
+    await ask(admin, ["CONFIG", "SET", "requirepass", "new"]);
+    await ask(admin, ["ACL", "DELUSER", "sluice"]);
+    for (const type of ["pubsub", "normal"]) await ask(admin, ["CLIENT", "KILL", "TYPE", type]);
+    await expect.poll(async () =>
+      (await Promise.all(stores.map(write).map(failureOf))).map((error) =>
+        error instanceof Problem && error.code === ProblemCode.Unavailable ? error.message : error
+      )
+    ).toEqual(stores.map(() => "Redis refuses the user or the password of the store"));
+
+    await ask(admin, ["CONFIG", "SET", "requirepass", ""]);
+    await ask(admin, ["ACL", "SETUSER", "sluice", "on", ">pw", "~*", "&*", "+@all"]);
+    for (const [store, shard] of stores) {
+      await until(() => store.ping().then(() => true));
+      await store.shards.loadShard(shard);
+    }
+    await Promise.all(stores.map(write));
   });
 
   test.each([["-publish", "+publish"], ["-xadd", "+xadd"], ["resetchannels", "&sluice:*"]])(
