@@ -14,11 +14,12 @@ import { openSqliteStore } from "./sqlite/store.ts";
 
 type StoreSetting = Pick<
   Config,
-  "store" | "durability" | "labelPrefix" | "redisWait" | "redisWaitTimeout"
+  "store" | "shards" | "durability" | "labelPrefix" | "redisWait" | "redisWaitTimeout"
 >;
 
 /**
- * Opens the store. If it is a server, this waits until it can be reached, a little longer after each attempt.
+ * Opens the store. If it is a server, this waits until it can be reached, and takes the first write of a new store, a little
+ * longer after each attempt.
  * @throws {unknown} why a local store can't be opened, or what a server says that never fits; or anything, once `stop` has aborted
  */
 export async function reachStore(
@@ -38,6 +39,7 @@ export async function reachStore(
     const onTrouble = (text: string) => void (early === undefined ? warn(text) : early.push(text));
     try {
       const opened = await openStore(setting, onTrouble, onUnreadable);
+      await makeNew(opened, setting);
       const heard = early;
       early = undefined;
       heard.forEach(warn);
@@ -50,6 +52,16 @@ export async function reachStore(
       }
       await systemClock.sleep(Math.min(5_000, 200 * 2 ** attempt), stop);
     }
+  }
+}
+
+/** Makes a new store where there is none, so that nothing of the start depends on whether it can be written. */
+async function makeNew(opened: Store, { shards }: StoreSetting): Promise<void> {
+  try {
+    await opened.membership.shardCount(shards);
+  } catch (error) {
+    await opened.close();
+    throw error;
   }
 }
 

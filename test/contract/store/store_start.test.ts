@@ -3,6 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { createLogger } from "../../../src/platform/log.ts";
 import { reachStore } from "../../../src/store/open_store.ts";
 import { freePort } from "../../support/free_port.ts";
+import { ask } from "../../support/redis_cluster.ts";
 import { startRedisServer } from "../../support/redis_server.ts";
 
 const cleanUp: (() => Promise<unknown>)[] = [];
@@ -24,6 +25,7 @@ test("a wrong port is told once, however often it is tried, and the attempts go 
   const stop = new AbortController();
   const setting = {
     store: `redis://:secret@127.0.0.1:${port}`,
+    shards: 2,
     durability: "always" as const,
     redisWait: 0,
     redisWaitTimeout: 1_000,
@@ -52,6 +54,7 @@ test("a wrong password is told soon", async () => {
   const stop = new AbortController();
   const setting = {
     store: `redis://:wrong@127.0.0.1:${server.port}`,
+    shards: 2,
     durability: "always" as const,
     redisWait: 0,
     redisWaitTimeout: 1_000,
@@ -74,6 +77,7 @@ test("what is wrong with a store that was reached is told", async () => {
   const { log, lines } = listen();
   const setting = {
     store: server.url,
+    shards: 2,
     durability: "always" as const,
     redisWait: 0,
     redisWaitTimeout: 1_000,
@@ -85,6 +89,29 @@ test("what is wrong with a store that was reached is told", async () => {
     ["redis", expect.stringContaining("set maxmemory-policy to noeviction")],
   ]);
 });
+
+test("a new store on a Redis that takes no writes is made once it does", async () => {
+  const server = await startRedisServer(["--maxmemory", "1"]);
+  cleanUp.push(() => server.stop());
+  const { log, lines } = listen();
+  const setting = {
+    store: server.url,
+    shards: 2,
+    durability: "always" as const,
+    redisWait: 0,
+    redisWaitTimeout: 1_000,
+    labelPrefix: "workflows.argoproj.io/",
+  };
+  const reached = reachStore(setting, log, new AbortController().signal, () => {});
+  reached.catch(() => {});
+  await expect.poll(() => lines.map(({ reason }) => reason), { timeout: 5_000 }).toEqual([
+    expect.stringMatching(/^Redis is out of memory/),
+  ]);
+  await ask(server.url, ["CONFIG", "SET", "maxmemory", "0"]);
+  const store = await reached;
+  cleanUp.push(() => store.close());
+  expect(await store.membership.shardCount(64)).toBe(2);
+}, 20_000);
 
 /** What does not fit, how Redis is started, the address for it, and what the error says. */
 const MISFITS: [what: string, args: string[], address: (place: string) => string, told: RegExp][] =
@@ -115,6 +142,7 @@ test.each(MISFITS)("%s ends the start", async (_, args, address, told) => {
   cleanUp.push(() => server.stop());
   const setting = {
     store: address(`127.0.0.1:${server.port}`),
+    shards: 2,
     durability: "always" as const,
     redisWait: 0,
     redisWaitTimeout: 1_000,
