@@ -55,12 +55,24 @@ type Hear<Bytes extends boolean> = (
 export async function connectRedis(options: RedisConnectionOptions): Promise<WatchedConnection> {
   const { address, timeoutMs } = options;
   let lastTrouble: string | undefined;
-  const onTrouble = (error: unknown) => {
-    lastTrouble = errorText(error);
-    options.onTrouble(lastTrouble);
+  let isAsking = false;
+  const note = (text: string) => {
+    lastTrouble = text;
+    options.onTrouble(text);
   };
+  const onTrouble = (error: unknown) => {
+    const text = errorText(error);
+    if (address.topology !== "single" || !CLOSED.test(text)) return note(text);
+    if (isAsking) return;
+    isAsking = true;
+    void firstWords(options).catch(() => undefined).then((words) => {
+      isAsking = false;
+      note(words ?? text);
+    });
+  };
+  const onReady = () => void (lastTrouble = undefined);
   const opening = address.topology === "single"
-    ? connectSingle(options, onTrouble)
+    ? connectSingle(options, onTrouble, onReady)
     : address.topology === "sentinel"
     ? connectSentinel(options, onTrouble)
     : connectCluster(options, onTrouble);
@@ -73,6 +85,37 @@ export async function connectRedis(options: RedisConnectionOptions): Promise<Wat
     const reason = lastTrouble ?? errorText(error);
     throw misfitOf(reason) ?? unavailable(`Cannot connect to Redis at ${where}: ${reason}`);
   }
+}
+
+/** Errors of a connection that the other end closes without a word. */
+const CLOSED = /Socket closed unexpectedly|ECONNRESET|EPIPE/;
+/** How long a server has to say why it closes connections, ms. */
+const FIRST_WORDS_MS = 200;
+
+/**
+ * The error that a server tells whoever connects before it closes the connection, as where it has too many of them. The client
+ * speaks at once, and loses that error with the connection.
+ * @throws {Problem} the server waits for us to speak
+ */
+async function firstWords(options: RedisConnectionOptions): Promise<string | undefined> {
+  const [node] = options.address.nodes;
+  if (node === undefined) return undefined;
+  const socket = socketTo(node, options);
+  const words = new Promise<string | undefined>((resolve) => {
+    socket.once("data", (bytes) => resolve(/^-(.*)/.exec(String(bytes))?.[1]?.trim()));
+    socket.once("error", () => resolve(undefined));
+    socket.once("close", () => resolve(undefined));
+  });
+  try {
+    return await bounded(words, FIRST_WORDS_MS);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function socketTo(node: RedisNode, { address }: RedisConnectionOptions) {
+  const { tls, ...options } = { tls: false, ...tlsOptions(address), ...node };
+  return tls ? connectTls(options) : connect(options);
 }
 
 /** @throws {Problem} InvalidArgument when the authority's certificate can't be read */
@@ -140,6 +183,7 @@ function refused(client: Pick<EventEmitter, "once">): Promise<never> {
 async function connectSingle(
   options: RedisConnectionOptions,
   onTrouble: (error: unknown) => void,
+  onReady: () => void,
 ): Promise<RedisConnection> {
   const [node] = options.address.nodes;
   const common = clientOptions(options);
@@ -150,6 +194,7 @@ async function connectSingle(
   });
   const subscriber = client.duplicate({ disableOfflineQueue: false });
   client.on("error", onTrouble);
+  client.on("ready", onReady);
   subscriber.on("error", onTrouble);
   subscriber.on("ready", options.onReconnect);
   const destroy = () => {
@@ -183,11 +228,10 @@ function patienceOf({ timeoutMs }: RedisConnectionOptions): number {
 /** Whether a server says anything in time, be it that it wants a password. To make a client for it takes 30 ms. */
 async function doesAnswer(
   node: RedisNode,
-  { address }: RedisConnectionOptions,
+  options: RedisConnectionOptions,
   patienceMs: number,
 ): Promise<boolean> {
-  const { tls, ...options } = { tls: false, ...tlsOptions(address), ...node };
-  const socket = tls ? connectTls(options) : connect(options);
+  const socket = socketTo(node, options);
   const answer = new Promise<boolean>((resolve) => {
     socket.once("data", () => resolve(true));
     socket.once("error", () => resolve(false));

@@ -24,7 +24,7 @@ const REFUSALS: readonly [pattern: RegExp, text: string][] = [
     /\bNOPERM\b|user executing the script|ACL failure in script/,
     "Redis does not allow the store's user all that it needs: docs/guarantees.md has the rights",
   ],
-  [/max number of clients/, "Redis accepts no more connections"],
+  [/max number of clients/, "Redis accepts no more connections: maxclients is reached"],
 ];
 
 /** Errors of a server to which the address of the store never fits, and what to say about them. */

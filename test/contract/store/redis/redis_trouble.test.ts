@@ -1,6 +1,8 @@
 /** What the Redis adapter does when Redis, or the network to it, is in trouble. */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -301,6 +303,28 @@ describe("a server in trouble", () => {
       await store.shards.loadShard(shard);
     }
     await Promise.all(stores.map(write));
+  });
+
+  test("that has too many connections says so, at the start and later", async () => {
+    const server = await start();
+    const store = await open(server.url);
+    const admin = connect(server.port, "127.0.0.1");
+    cleanUp.push(() => Promise.resolve(admin.destroy()));
+    const tell = async (...commands: string[]) => {
+      admin.write(commands.map((command) => `${command}\r\n`).join(""));
+      await once(admin, "data");
+    };
+    await tell("CONFIG SET maxclients 1");
+    await expectUnavailable(
+      open(server.url),
+      /^Cannot connect to .*: ERR max number of clients reached$/,
+    );
+    await tell("CLIENT KILL TYPE normal SKIPME yes", "CLIENT KILL TYPE pubsub");
+    await expect.poll(() => store.ping().then(() => "answered", ({ message }) => message), {
+      timeout: 5_000,
+    }).toBe("Redis accepts no more connections: maxclients is reached");
+    await tell("CONFIG SET maxclients 100");
+    await until(() => store.ping().then(() => true));
   });
 
   test.each([["-publish", "+publish"], ["-xadd", "+xadd"], ["resetchannels", "&sluice:*"]])(
