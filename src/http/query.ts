@@ -187,6 +187,27 @@ export function parseInteger(text: string, bits: number): number {
   return Number(value);
 }
 
+/**
+ * A query without the parts that can't be read and name no parameter of the route. For a route whose address may end in
+ * anything: the reference does not look at the query of an event at all, and a sender does not repeat what got 400.
+ */
+export function readablePart(text: string, schema: QuerySchema): string {
+  return text.split("&").filter((pair) => {
+    const [name = ""] = pair.split(/[=;]/, 1);
+    return Object.hasOwn(schema, name) || isReadable(pair);
+  }).join("&");
+}
+
+function isReadable(pair: string): boolean {
+  if (pair.includes(";")) return false;
+  try {
+    unescape(pair);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function unescape(text: string): string {
   const spaced = text.replaceAll("+", " ");
   if (!spaced.includes("%")) return spaced;

@@ -48,6 +48,8 @@ interface RouteBase {
   tag: string;
   summary: string;
   query: QuerySchema;
+  /** The address may end in anything: what can't be read of the query is ignored. */
+  hasOpenQuery?: true;
   /** Parameters that the route requires. */
   requiredQuery?: readonly string[];
   /** Absent: the route takes no body and ignores one. */

@@ -24,7 +24,7 @@ import { readUpload } from "./multipart.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "./preference.ts";
 import { asProblem, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
-import { readQuery } from "./query.ts";
+import { readablePart, readQuery } from "./query.ts";
 import { addressOf } from "./rate_limit.ts";
 import type { Measure } from "./request_metrics.ts";
 import { shownPath } from "./request_path.ts";
@@ -76,6 +76,11 @@ export async function serveRoute(
   }
 }
 
+/** What of a query a route looks at. */
+function queryFor({ hasOpenQuery, query }: Route, given: string): string {
+  return hasOpenQuery === true ? readablePart(given, query) : given;
+}
+
 /** @throws {StaleManifests} when the request is to be judged again; not when this is the second time */
 async function attempt(
   served: ServedRoute,
@@ -95,7 +100,7 @@ async function attempt(
     const params = served.paramsOf(env.target.path);
     const warnings: string[] = [];
     const warn = (text: string) => void warnings.push(text);
-    const query = readQuery(env.target.query, route.query, warn);
+    const query = readQuery(queryFor(route, env.target.query), route.query, warn);
     const credentials = credentialsOf(headers);
     const judged = body && route.guard?.({ service, params, headers, credentials, isAgain, body });
     const verdict = judged instanceof Promise ? await judged : judged;

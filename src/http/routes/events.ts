@@ -31,6 +31,7 @@ export const EVENT_ROUTES: readonly Route[] = [
     otherBodies: CLOUD_EVENT_BODIES,
     holdsEvent: true,
     query: { dryRun: "bool" },
+    hasOpenQuery: true,
     answer: { type: "empty" },
     guard: webhookGuard,
     run: async (call) => {

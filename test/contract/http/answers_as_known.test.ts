@@ -388,3 +388,16 @@ test("an object that calls itself another kind is taken for one of the path's ki
     expect(await post(`${path}/lint`, member)).toBe(null);
   }
 });
+
+describe("the address of an event", () => {
+  test.each(["a;b", "%zz", "sig=%ff", "t=1;u=2&dryRun=false"])("may end in ?%s", async (query) => {
+    expect(await ask("POST", `/events/n/d?${query}`, {})).toEqual({});
+  });
+
+  test.each(["dryRun=true;x", "dryRun=yes", "dryRun=%zz"])(
+    "with ?%s is refused: that was meant",
+    async (query) => {
+      expect(await send("POST", `/events/n/d?${query}`, {})).toMatchObject({ status: 400 });
+    },
+  );
+});
