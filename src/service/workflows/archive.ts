@@ -381,11 +381,18 @@ async function findArchived(
   if (!deps.settings.archive) throw notFound("not found");
   const found = uid !== ""
     ? await findWorkflowByUid(deps, uid, exactTimes)
-    : await findLiveWorkflow(deps, namespace, name, exactTimes) ??
-      await findDeletedWorkflow(deps, namespace, name, exactTimes);
-  const isFinished = found !== undefined &&
-    ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
-  const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
-  if (found === undefined || !isFinished || !isSelected) throw notFound("not found");
-  return found;
+    : await findLiveWorkflow(deps, namespace, name, exactTimes);
+  if (found !== undefined && isInArchive(deps, found)) return found;
+  // A newer workflow of the name does not hide it.
+  const deleted = uid === ""
+    ? await findDeletedWorkflow(deps, namespace, name, exactTimes)
+    : undefined;
+  const isOther = deleted?.metadata.uid !== found?.metadata.uid;
+  if (deleted === undefined || !isOther || !isInArchive(deps, deleted)) throw notFound("not found");
+  return deleted;
+}
+
+function isInArchive({ settings }: ServiceDeps, workflow: Workflow): boolean {
+  const isFinished = (workflow.status?.finishedAt ?? null) !== null || isUnreadable(workflow);
+  return isFinished && matchesLabels(settings.archiveSelector ?? [], workflow.metadata.labels);
 }

@@ -16,7 +16,9 @@ import { generateName, isNamespace } from "../object_names.ts";
 import { validateNewWorkflow } from "../manifests/validation.ts";
 import { checkParameters } from "./control.ts";
 import { storeWorkflow, withStoredTemplates } from "./create.ts";
-import { allowedName, readWorkflow, type WorkflowRef } from "./reads.ts";
+import { isNotFound } from "../problem_kinds.ts";
+import { allowedName, findDeletedWorkflow, readWorkflow, type WorkflowRef } from "./reads.ts";
+import { requireReadable } from "./stored_workflow.ts";
 
 export interface ResubmitRequest {
   memoized?: boolean;
@@ -28,7 +30,7 @@ export interface ResubmitRequest {
   trace?: TraceOrigin | undefined;
 }
 
-/** Resubmits a workflow that is in the store. */
+/** Resubmits a workflow by its name, also a deleted one that the archive keeps. */
 export async function resubmitWorkflow(
   deps: ServiceDeps,
   caller: Caller,
@@ -38,7 +40,13 @@ export async function resubmitWorkflow(
   const { namespace } = ref;
   return await orFirstAnswer(deps, caller, request.idempotency, async () => {
     const name = await allowedName(deps, caller, ref, "get");
-    const workflow = await readWorkflow(deps, namespace, name);
+    const workflow = await readWorkflow(deps, namespace, name).catch(async (error: unknown) => {
+      const deleted = isNotFound(error)
+        ? await findDeletedWorkflow(deps, namespace, name)
+        : undefined;
+      if (deleted === undefined) throw error;
+      return requireReadable(deleted);
+    });
     return await resubmitFrom(deps, caller, workflow, request);
   });
 }

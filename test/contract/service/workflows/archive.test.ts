@@ -203,6 +203,32 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     expect((await call("GET", `/archived-workflows/${old}`)).code).toBe(5);
   });
 
+  test("a deleted workflow is resubmitted by its name, and a newer one does not hide it", async () => {
+    const old = await finished("again", "true");
+    await call("DELETE", "/workflows/default/again");
+    await until(async () => (await call("GET", "/workflows/default/again")).metadata);
+    const made = await call("PUT", "/workflows/default/again/resubmit", {});
+    expect(made.metadata.labels).toMatchObject({
+      "workflows.argoproj.io/resubmitted-from-workflow": "again",
+    });
+    expect(made.metadata.labels).not.toHaveProperty([
+      "workflows.argoproj.io/workflow-archiving-status",
+    ]);
+    const waiting = { templates: [{ name: "main", suspend: {} }] };
+    const newer = await call("POST", "/workflows/default", {
+      workflow: { metadata: { name: "again" }, spec: { entrypoint: "main", ...waiting } },
+    });
+    const byName = "/archived-workflows/?namespace=default&name=again";
+    expect((await call("GET", byName)).metadata).toMatchObject({ uid: old });
+    expect((await call("GET", "/workflows/default/again")).metadata.uid).toBe(newer.metadata.uid);
+    await call("PUT", "/workflows/default/again/terminate", {});
+    await until(async () => (await call("GET", byName)).metadata?.uid === newer.metadata.uid);
+    for (const uid of [old, newer.metadata.uid, made.metadata.uid]) {
+      await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+      expect(await call("DELETE", `/archived-workflows/${uid}`)).toEqual({ status: 200 });
+    }
+  });
+
   test("a retry is refused while one that an earlier retry brought back has not ended", async () => {
     const waiting = { templates: [{ name: "main", suspend: {} }] };
     const { metadata: { uid } } = await call("POST", "/workflows/default", {
