@@ -16,7 +16,10 @@ export async function suspendCronWorkflow(
   const kind = ManifestKind.CronWorkflow;
   await requireManifestAccess(caller, "patch", kind, namespace, name);
   return await changeManifest<CronWorkflow>(deps, kind, namespace, name, (cron) => {
-    const { suspend: _before, ...spec } = cron.spec;
-    return { ...cron, spec: suspend ? { ...spec, suspend } : spec };
+    const { suspend: before = false, ...spec } = cron.spec;
+    // What changes nothing has no new version: an update that is based on the old one still fits.
+    if (before === suspend) return cron;
+    const metadata = { ...cron.metadata, generation: (cron.metadata.generation ?? 1) + 1 };
+    return { ...cron, metadata, spec: suspend ? { ...spec, suspend } : spec };
   });
 }

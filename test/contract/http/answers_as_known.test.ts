@@ -401,3 +401,15 @@ describe("the address of an event", () => {
     },
   );
 });
+
+test("a cron workflow that is switched off twice changes once", async () => {
+  const spec = { schedules: ["0 0 * * *"], workflowSpec: SPEC };
+  await ask("POST", "/cron-workflows/n", { cronWorkflow: { metadata: { name: "c" }, spec } });
+  const off = await ask("PUT", "/cron-workflows/n/c/suspend", {});
+  expect(off).toMatchObject({ metadata: { generation: 2 }, spec: { suspend: true } });
+  expect(await ask("PUT", "/cron-workflows/n/c/suspend", {})).toEqual(off);
+  const on = await ask("PUT", "/cron-workflows/n/c/resume", {});
+  expect(on.metadata.generation).toBe(3);
+  expect(on.spec).not.toHaveProperty("suspend");
+  expect(await ask("PUT", "/cron-workflows/n/c/resume", {})).toEqual(on);
+});
