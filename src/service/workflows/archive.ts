@@ -34,7 +34,7 @@ import {
 } from "../history/archived_source.ts";
 import { parseContinueToken, tokenAfter } from "../continue_token.ts";
 import { controlWorkflow, deleteWorkflow } from "./control.ts";
-import { findBack, findDeletedWorkflow, findLiveWorkflow, findWorkflowByUid } from "./reads.ts";
+import { findBack, findLiveWorkflow, findWorkflowByUid, readFirst } from "./reads.ts";
 import {
   reducedWorkflow,
   remainingOf,
@@ -382,17 +382,15 @@ async function findArchived(
   const found = uid !== ""
     ? await findWorkflowByUid(deps, uid, exactTimes)
     : await findLiveWorkflow(deps, namespace, name, exactTimes);
-  if (found !== undefined && isInArchive(deps, found)) return found;
-  // A newer workflow of the name does not hide it.
-  const deleted = uid === ""
-    ? await findDeletedWorkflow(deps, namespace, name, exactTimes)
-    : undefined;
-  const isOther = deleted?.metadata.uid !== found?.metadata.uid;
-  if (deleted === undefined || !isOther || !isInArchive(deps, deleted)) throw notFound("not found");
-  return deleted;
-}
-
-function isInArchive({ settings }: ServiceDeps, workflow: Workflow): boolean {
-  const isFinished = (workflow.status?.finishedAt ?? null) !== null || isUnreadable(workflow);
-  return isFinished && matchesLabels(settings.archiveSelector ?? [], workflow.metadata.labels);
+  const isFinished = found !== undefined &&
+    ((found.status?.finishedAt ?? null) !== null || isUnreadable(found));
+  const isSelected = matchesLabels(deps.settings.archiveSelector ?? [], found?.metadata.labels);
+  if (isFinished && isSelected) return found;
+  if (uid === "") {
+    // A newer workflow of the name hides neither a deleted one nor one that has moved.
+    const rows = archived(deps, { kind: "wf", namespace, limit: 1 });
+    const other = await readFirst(deps, await listOfName(deps, name)(rows), exactTimes);
+    if (other !== undefined && other.metadata.uid !== found?.metadata.uid) return other;
+  }
+  throw notFound("not found");
 }

@@ -7,7 +7,7 @@ import type { ViewOptions } from "../../engine/view.ts";
 import type { LabelTerm } from "../../expr/selectors/label_selector.ts";
 import { Turns } from "../../platform/turns.ts";
 import { ARCHIVED_NAME_LABEL, type Workflow } from "../../spec/manifest.ts";
-import type { IndexEntry, StoredActor } from "../../store/port.ts";
+import type { IndexEntry, ListPage, StoredActor } from "../../store/port.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
 import { WORKFLOW } from "../kinds.ts";
@@ -188,15 +188,23 @@ export async function findDeletedWorkflow(
   exactTimes = false,
 ): Promise<Workflow | undefined> {
   if (!deps.settings.archive || namespace === "") return undefined;
-  const { items: [newest] } = await deps.store.query.list({
+  const page = await deps.store.query.list({
     kind: "wf",
     namespace,
     labels: [{ key: ARCHIVED_NAME_LABEL, operator: "=", values: [name] }],
     limit: 1,
   });
-  return newest && await new Turns().run(
-    workflowSteps(newest, { index: newest.index, onUnreadable: deps.onUnreadable, exactTimes }),
-  );
+  return await readFirst(deps, page, exactTimes);
+}
+
+/** Reads the first workflow of a page; undefined when it is empty. */
+export async function readFirst(
+  { onUnreadable }: ServiceDeps,
+  { items: [first] }: ListPage,
+  exactTimes: boolean,
+): Promise<Workflow | undefined> {
+  return first &&
+    await new Turns().run(workflowSteps(first, { index: first.index, onUnreadable, exactTimes }));
 }
 
 /** Finds a workflow by its uid without asking for rights; undefined when there is none. */

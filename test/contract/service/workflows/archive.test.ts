@@ -229,6 +229,26 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     }
   });
 
+  test.runIf(isBeside)(
+    "a newer workflow does not hide one of its name that has moved",
+    async () => {
+      const old = await finished("moved", "true");
+      const waiting = { templates: [{ name: "main", suspend: {} }] };
+      const workflow = { metadata: { name: "moved" }, spec: { entrypoint: "main", ...waiting } };
+      // The name is free again when it has moved.
+      await until(async () => (await call("POST", "/workflows/default", { workflow })).metadata);
+      const byName = "/archived-workflows/?namespace=default&name=moved";
+      expect((await call("GET", byName)).metadata).toMatchObject({ name: "moved", uid: old });
+      expect(await call("DELETE", byName)).toEqual({ status: 200 });
+      expect((await call("GET", byName)).code).toBe(5);
+      const { metadata } = await call("GET", "/workflows/default/moved");
+      expect(metadata.uid).not.toBe(old);
+      await call("PUT", "/workflows/default/moved/terminate", {});
+      await until(async () => (await call("GET", `/archived-workflows/${metadata.uid}`)).metadata);
+      await call("DELETE", `/archived-workflows/${metadata.uid}`);
+    },
+  );
+
   test("a retry is refused while one that an earlier retry brought back has not ended", async () => {
     const waiting = { templates: [{ name: "main", suspend: {} }] };
     const { metadata: { uid } } = await call("POST", "/workflows/default", {
