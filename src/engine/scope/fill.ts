@@ -15,7 +15,7 @@ export function fillTemplate(
   inputs: Inputs,
   variables: CallVariables,
 ): Template {
-  const { body, isTagged, hasInline } = planOf(template);
+  const { body, isTagged, hasInline, settings } = planOf(template);
   if (!isTagged) return template.inputs === undefined ? template : { ...body, inputs };
   let filled = fillFor(turn, body, template, inputs, variables);
   if (hasInline) {
@@ -25,12 +25,17 @@ export function fillTemplate(
       (inline, own) => fillFor(turn, inline, template, inputs, variables, own),
     );
   }
+  if (settings !== undefined) {
+    const known = fillFor(turn, settings, template, inputs, variables, undefined, false);
+    filled = { ...filled, ...known };
+  }
   return template.inputs === undefined ? filled : { ...filled, inputs };
 }
 
 /**
  * Replaces, in any value, the tags that a template may have.
  * @param hidden names whose tags stay
+ * @param isEarly keeps the tags whose values change while the template runs
  */
 export function fillFor<T>(
   turn: Turn,
@@ -39,15 +44,16 @@ export function fillFor<T>(
   inputs: Inputs,
   variables: CallVariables,
   hidden?: ReadonlySet<string>,
+  isEarly = variables.isEarly,
 ): T {
   const all = joinScopes(
     new InputScope(inputs),
     planOf(template).paths,
     variables,
-    new GlobalScope(turn, variables),
+    new GlobalScope(turn, { isEarly, hasEnd: variables.hasEnd }),
   );
   const scope = hidden === undefined ? all : narrow(all, (name) => !hidden.has(name));
-  return replaceTags(value, scope, variables.isEarly ? "keep" : NOTHING_MUST_EXIST, turn.env);
+  return replaceTags(value, scope, isEarly ? "keep" : NOTHING_MUST_EXIST, turn.env);
 }
 
 const PARAMETER = "inputs.parameters.";

@@ -38,7 +38,9 @@ export function resolveInputs(
 ): Inputs {
   const { inputs } = template;
   if (inputs === undefined) return {};
-  const scope = () => joinScopes(variables, new GlobalScope(turn, variables));
+  // An input is bound once, when its node begins. So it takes what is known by then, also in a Steps template or DAG.
+  const { hasEnd } = variables;
+  const scope = () => joinScopes(variables, new GlobalScope(turn, { hasEnd }));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
   const artifacts = inputs.artifacts?.map((input) => resolveArtifact(input, given));
   const resolved: Inputs = {};

@@ -10,7 +10,12 @@ export interface TemplatePlan {
   body: Template;
   /** The body contains tags. */
   isTagged: boolean;
-  /** Some of them are expressions. */
+  /**
+   * What has tags among those members of a Steps template or DAG that are about the node itself. They are used when it
+   * begins or is attempted again, so with all that is known by then.
+   */
+  settings: Pick<Template, typeof SETTINGS[number]> | undefined;
+  /** Some of its tags are expressions. */
   hasExpressions: boolean;
   /** Steps or tasks of it have hooks. */
   hasHooks: boolean;
@@ -21,6 +26,8 @@ export interface TemplatePlan {
   /** The type of a node that runs it without retries; undefined when it has no body. */
   type: NodeType | undefined;
 }
+
+const SETTINGS = ["annotations", "memoize", "retryStrategy", "synchronization"] as const;
 
 const NODE_TYPES: Readonly<Record<ReturnType<typeof templateType>, NodeType | undefined>> = {
   Container: "Pod",
@@ -56,12 +63,19 @@ function makePlan(template: Template): TemplatePlan {
   return {
     body,
     isTagged,
+    settings: isGroup && isTagged ? taggedSettings(body) : undefined,
     hasExpressions: isTagged && JSON.stringify(body).includes("{{="),
     hasHooks: steps.some(hasHooks),
     hasInline: steps.some(({ inline }) => inline !== undefined),
     paths: pathScope(template),
     type: NODE_TYPES[templateType(template)],
   };
+}
+
+function taggedSettings(body: Template): TemplatePlan["settings"] {
+  const tagged = SETTINGS.filter((name) => body[name] !== undefined && mayHoldTag(body[name]));
+  if (tagged.length === 0) return undefined;
+  return Object.fromEntries(tagged.map((name) => [name, body[name]]));
 }
 
 function pathScope({ outputs }: Template): Scope {
