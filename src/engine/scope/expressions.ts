@@ -17,12 +17,8 @@ import { toJsonText } from "../../expr/values/go_text.ts";
 import { RunContext } from "../../expr/values/run_context.ts";
 import { type Scope, scopeOf } from "../../expr/language/scope.ts";
 import { mayHoldTag, tagsOf } from "../../expr/templates/tags.ts";
-import {
-  type MissingRule,
-  substitute,
-  substituteText,
-  type TemplateOptions,
-} from "../../expr/templates/template.ts";
+import type { MissingRule } from "../../expr/templates/missing_rule.ts";
+import { substitute, substituteText, type TemplateOptions } from "../../expr/templates/template.ts";
 import { labelValueProblems } from "../../expr/selectors/label_selector.ts";
 import { goQuote } from "../../expr/values/go_quote.ts";
 import { evaluateWhen } from "../../expr/when/when.ts";

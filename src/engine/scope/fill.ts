@@ -53,7 +53,7 @@ export function fillFor<T>(
     new GlobalScope(turn, { isEarly, hasEnd: variables.hasEnd }),
   );
   const scope = hidden === undefined ? all : narrow(all, (name) => !hidden.has(name));
-  return replaceTags(value, scope, isEarly ? "keep" : NOTHING_MUST_EXIST, turn.env);
+  return replaceTags(value, scope, isEarly ? "early" : NOTHING_MUST_EXIST, turn.env);
 }
 
 const PARAMETER = "inputs.parameters.";

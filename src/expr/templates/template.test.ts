@@ -4,8 +4,8 @@ import type { Json } from "../../base/json.ts";
 import { freezeAll } from "../../base/shared_json.ts";
 import { ARGO_FUNCTIONS } from "../functions/argo_functions.ts";
 import { scopeOf } from "../language/scope.ts";
+import type { MissingRule } from "./missing_rule.ts";
 import {
-  type MissingRule,
   PLACEHOLDER,
   substitute,
   substituteText,

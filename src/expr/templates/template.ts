@@ -11,6 +11,7 @@ import { compileCached, referencesCached } from "../language/program_cache.ts";
 import { RunContext, type RunOptions } from "../values/run_context.ts";
 import { type Scope, ScopeEnvironment } from "../language/scope.ts";
 import { CLOSE, OPEN, type Tag, tagAfter, type TagPlaces, tagPlaces } from "./tags.ts";
+import { isErrorFor, isKept, isOutput, mayAllStay, type MissingRule } from "./missing_rule.ts";
 import { wellFormed } from "../values/utf8.ts";
 import {
   fromJson,
@@ -19,14 +20,6 @@ import {
   ownValue,
   type Value,
 } from "../values/values.ts";
-
-/**
- * What happens to a tag whose name is unknown or whose expression can't be evaluated yet: `error`; `keep` leaves the
- * tag as it is, because more names follow; `errorUnder` is an error for names that begin with these parts (but not for
- * `….outputs.artifacts.…`). Other tags are then kept, but no more names follow: a member that is missing in an
- * expression is nil. Syntax errors and absent optional values are always errors.
- */
-export type MissingRule = "error" | "keep" | { errorUnder: readonly string[] };
 
 export interface TemplateOptions {
   missing: MissingRule;
@@ -292,7 +285,7 @@ class TagReplacer {
     if (wrong !== undefined) {
       fail("unresolved", `failed to evaluate expression: ${wrong.join(".")} is missing`);
     }
-    if (missing.length > 0 && this.#options.missing === "keep") return undefined;
+    if (missing.length > 0 && isKept(this.#options.missing)) return undefined;
     if (canMiss && references.some((reference) => this.#comesLater(reference))) return undefined;
     const canKeep = mayAllStay(this.#options.missing) || hasLocal || missing.length > 0;
     let value: Value;
@@ -329,7 +322,8 @@ class TagReplacer {
       : member === undefined || (isValueMap(functions) && ownValue(functions, member) !== undefined)
       ? undefined
       : [root, member];
-    return reference.guarded && missing !== undefined && missing.length > 1 ? undefined : missing;
+    if (!reference.guarded || missing === undefined || missing.length < 2) return missing;
+    return this.#options.missing === "early" && isOutput(missing) ? missing : undefined;
   }
 
   /** An expression waits for a late variable, guarded or not. What else is missing is nil, or refused by the compiler. */
@@ -369,16 +363,6 @@ function jsonOr(
     if (isFailure(error)) return otherwise(error.message);
     throw error;
   }
-}
-
-function mayAllStay(rule: MissingRule): boolean {
-  return rule === "keep" || (rule !== "error" && rule.errorUnder.length === 0);
-}
-
-function isErrorFor(path: readonly string[], rule: MissingRule): boolean {
-  if (rule === "error") return true;
-  if (rule === "keep") return false;
-  return rule.errorUnder.includes(path[0] ?? "") && !path.join(".").includes(".outputs.artifacts.");
 }
 
 /** Variables that are there only in a loop, an attempt, an exit handler or a hook. */
