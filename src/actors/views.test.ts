@@ -198,3 +198,26 @@ test("a new actor that is shown without its nodes is not loaded for them", async
   expect((await views.after(created("small", 1_000))).parts).toEqual({ h: "a", "n:1": "x" });
   expect(loaded).toEqual(["wf/ns/small"]);
 });
+
+test("what was still being loaded when changes were missed is not kept", async () => {
+  const loaded = Promise.withResolvers<StoredActor>();
+  const id = "wf/ns/a";
+  const change = (version: string, put: Record<string, string>): Change => ({
+    ...{ type: "MODIFIED", id, version, put, drop: [] },
+  });
+  const loads = [
+    loaded.promise,
+    Promise.resolve({ id, version: "103", parts: { h: "3", "n:1": "2" } }),
+  ];
+  const views = new Views({
+    load: () => loads.shift() ?? Promise.reject(new Error("There are two loads")),
+    history: () => Promise.resolve([]),
+  });
+  const first = views.after(change("101", { h: "1" }));
+  // Whoever read the changes is gone; the next reader begins after 102, in which node 1 changed.
+  views.clear();
+  loaded.resolve({ id, version: "101", parts: { h: "1", "n:1": "1" } });
+  expect((await first).parts).toEqual({ h: "1", "n:1": "1" });
+  expect((await views.after(change("103", { h: "3" }))).parts).toEqual({ h: "3", "n:1": "2" });
+  expect(views.count).toBe(1);
+});

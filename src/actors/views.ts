@@ -65,6 +65,8 @@ export class Views {
   /** Actors that are being loaded for changes that come next. */
   readonly #expected = new Map<ActorId, Promise<StoredActor | undefined>>();
   #size = 0;
+  /** How often all were forgotten. */
+  #clears = 0;
 
   constructor(options: ViewsOptions) {
     this.#options = options;
@@ -120,7 +122,12 @@ export class Views {
       if (view !== undefined) return keep(changed(view, change, maxWithNodes));
     }
     if (this.#needsNoNodes(change)) return keep(bareView(put, now));
-    return this.#partsAfter(id, version).then((parts) => keep(viewOf(parts, maxWithNodes)));
+    const clears = this.#clears;
+    return this.#partsAfter(id, version).then((parts) => {
+      const loaded = viewOf(parts, maxWithNodes);
+      // Whoever goes on now may have missed changes after this one.
+      return clears === this.#clears ? keep(loaded) : { id, version, parts: loaded.parts };
+    });
   }
 
   /** The actor that it creates is shown without the nodes that it lacks. */
@@ -153,6 +160,7 @@ export class Views {
 
   /** Forgets all, because changes were missed. */
   clear(): void {
+    this.#clears++;
     this.#views.clear();
     this.#size = 0;
   }
