@@ -2,21 +2,23 @@
 import { invalid } from "../base/problem.ts";
 import { goQuote } from "../expr/values/go_quote.ts";
 import type { QueryStore } from "../store/port.ts";
+import type { Version } from "../store/version.ts";
 
 const MOST = 2n ** 64n - 1n;
 
 /**
- * Checks the `resourceVersion` of a watch: empty, or a whole number of 64 bits.
+ * Reads the `resourceVersion` of a watch: empty, or a whole number of 64 bits. Zeros before it are left out, because versions
+ * are compared as texts.
  * @throws {Problem} InvalidArgument
  */
-export function checkResourceVersion(text: string): void {
-  if (text === "") return;
+export function readResourceVersion(text: string): Version {
+  if (text === "") return "";
   const reason = !/^[0-9]+$/.test(text)
     ? "invalid syntax"
     : text.length > 40 || BigInt(text) > MOST
     ? "value out of range"
     : undefined;
-  if (reason === undefined) return;
+  if (reason === undefined) return BigInt(text).toString();
   const quoted = goQuote(text);
   throw invalid(
     `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${reason}`,
@@ -26,7 +28,7 @@ export function checkResourceVersion(text: string): void {
 /**
  * Refuses a version that the store has not given yet: it comes from another store, or from changes that were lost. Whoever began
  * there would miss everything until the store reaches it.
- * @param text as `checkResourceVersion` takes it
+ * @param text as `readResourceVersion` gives it
  * @throws {Problem} InvalidArgument, as for a version that is too old: the caller lists again
  */
 export async function checkNotAhead(

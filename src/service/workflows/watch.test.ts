@@ -90,6 +90,25 @@ test("a watch of one workflow from the beginning ends when that is deleted", asy
   await expect(seen(request, Infinity, () => Promise.resolve())).rejects.toThrow("not found");
 });
 
+test("a watch of one workflow ends also when that is deleted before its first event", async () => {
+  await submit("one");
+  const asked = { namespace: "default", fieldSelector: "metadata.name=one" };
+  const { signal } = new AbortController();
+  const events = await watchWorkflows(instance.service, unrestrictedCaller(), asked, signal);
+  await remove("one");
+  const types: string[] = [];
+  for await (const some of events) for (const { type } of some) types.push(type);
+  expect(types).toEqual(["DELETED"]);
+});
+
+test("a version with zeros before it is that version", async () => {
+  const resourceVersion = `000${await instance.service.store.query.version()}`;
+  const types = await seen({ resourceVersion }, 1, () => submit("one"));
+  expect(types).toEqual(["ADDED"]);
+  await submit("two");
+  expect(await seen({ resourceVersion: "00" }, 2, () => Promise.resolve())).toHaveLength(2);
+});
+
 test.each([
   ["of a label", { labelSelector: "shown=yes" }],
   ["that is resumed", { fieldSelector: "metadata.name=one", resourceVersion: "1" }],

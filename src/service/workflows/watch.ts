@@ -19,7 +19,7 @@ import { WORKFLOW } from "../kinds.ts";
 import { isDeleted } from "../history/archived_form.ts";
 import { parseObjectFields } from "../manifests/reads.ts";
 import { type Excerpt, watchedParts, type WorkflowChange } from "./change.ts";
-import { checkNotAhead, checkResourceVersion } from "../resource_version.ts";
+import { checkNotAhead, readResourceVersion } from "../resource_version.ts";
 import { sizeOfPage } from "./list.ts";
 import { getWorkflow, LATEST } from "./reads.ts";
 import { workflowSteps } from "./stored_workflow.ts";
@@ -79,13 +79,16 @@ export async function watchWorkflows(
   const { namespace, waiting = false, exactTimes = false } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseObjectFields(request.fieldSelector ?? "");
-  const version = request.resourceVersion ?? "";
-  checkResourceVersion(version);
+  const version = readResourceVersion(request.resourceVersion ?? "");
   await requireAccess(caller, { verb: "watch", resource: WORKFLOW.resource, namespace });
   await checkNotAhead(deps.store.query, version);
   const named = terms.find((term) => term.field === "metadata.name" && term.operator === "=");
+  const isFromBeginning = version === "" || version === "0";
   let archived: Workflow | undefined;
+  let before: Version | undefined;
   if (named !== undefined) {
+    // Whoever waits for its end must see that it was deleted after it was found.
+    if (isFromBeginning) before = await deps.store.query.version();
     const found = await getWorkflow(deps, caller, { namespace, name: named.value }, {
       withoutNodes: true,
       exactTimes,
@@ -104,16 +107,23 @@ export async function watchWorkflows(
       matchesFields(terms, (field) => field === "metadata.name" ? name : at),
   };
   const until = timeLimit(deps.clock, signal, request.timeoutSeconds);
-  return version === "" || version === "0"
-    ? fromTheBeginning(deps, filter, until, archived)
+  return isFromBeginning
+    ? fromTheBeginning(deps, filter, until, { archived, before })
     : changes(deps, filter, version, until, new Map());
+}
+
+/** What was found of the workflow that is named, if one is. */
+interface Named {
+  archived: Workflow | undefined;
+  /** The version of the store before that. */
+  before: Version | undefined;
 }
 
 async function* fromTheBeginning(
   deps: ServiceDeps,
   filter: Filter,
   signal: AbortSignal,
-  archived: Workflow | undefined,
+  { archived, before }: Named,
 ): AsyncIterable<WatchEvent[]> {
   // A client that waits for the end of an archived workflow sees that it has ended.
   const isWanted = archived !== undefined && !filter.waiting &&
@@ -121,7 +131,7 @@ async function* fromTheBeginning(
   if (isWanted) yield [addedEvent(archived)];
   // One that is named may have moved into the archive; who waits for its end must see it.
   const { query } = filter.name === undefined ? deps.history?.live ?? deps.store : deps.store;
-  const version = await deps.store.query.version();
+  const version = before ?? await deps.store.query.version();
   const known = new Map<string, Version>();
   let cursor: string | undefined;
   do {

@@ -11,7 +11,7 @@ import {
 import { matchesLabels, parseLabelSelector } from "../../../expr/selectors/label_selector.ts";
 import { requireAccess } from "../../access.ts";
 import type { ServiceDeps } from "../../deps.ts";
-import { checkNotAhead, checkResourceVersion } from "../../resource_version.ts";
+import { checkNotAhead, readResourceVersion } from "../../resource_version.ts";
 import { timeLimit } from "../../watch_timeout.ts";
 
 export interface EventStreamRequest {
@@ -48,10 +48,10 @@ export async function watchEvents(
   request: EventStreamRequest,
   signal: AbortSignal,
 ): Promise<AsyncIterable<JsonObject>> {
-  const { namespace, resourceVersion = "" } = request;
+  const { namespace } = request;
   const labels = parseLabelSelector(request.labelSelector ?? "");
   const terms = parseFields(request.fieldSelector ?? "");
-  checkResourceVersion(resourceVersion);
+  const resourceVersion = readResourceVersion(request.resourceVersion ?? "");
   await requireAccess(caller, { verb: "watch", group: "", resource: "events", namespace });
   const valueOf = (field: string) =>
     terms.find((term) => term.field === field && term.operator === "=")?.value;
