@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { turnsWhile } from "../../../test/support/turns_while.ts";
 import { systemClock } from "../../platform/clock.ts";
@@ -91,3 +92,34 @@ test("nothing is read for whoever is gone", async () => {
   expect((await Array.fromAsync(read({ signal: stop.signal }))).length).toBe(0);
   expect(await Array.fromAsync(read({ tailLines: 5, signal: stop.signal }))).toEqual([]);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "who reads many logs at once keeps few files open, and reads all lines",
+  async () => {
+    const count = 150;
+    const long = "long\n".repeat(14_000);
+    const begun = [];
+    const openBefore = (await readdir("/proc/self/fd")).length;
+    for (let at = 0; at < count; at++) {
+      const run = join(dir, String(at));
+      await mkdir(run);
+      await writeFile(join(run, "stdout"), at % 2 === 0 ? long : "1\n2\n3\n");
+      await writeFile(join(run, "stderr"), "e\n");
+      const query = { container: "main", follow: false, signal: new AbortController().signal };
+      const lines = readLogs(
+        () => Promise.resolve([run]),
+        () => Promise.resolve(true),
+        query,
+        systemClock,
+      );
+      expect((await lines.next()).done).toBe(false);
+      begun.push(lines);
+    }
+    const open = (await readdir("/proc/self/fd")).length - openBefore;
+    expect(open).toBeLessThan(100);
+    let rest = 0;
+    for (const lines of begun) for await (const _ of lines) rest++;
+    expect(rest).toBe(count / 2 * (14_001 + 4) - count);
+    expect((await readdir("/proc/self/fd")).length - openBefore).toBeLessThan(50);
+  },
+);

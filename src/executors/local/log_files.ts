@@ -14,6 +14,12 @@ import type { LogLine, LogQuery } from "../port.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 const LINE_FEED = 10;
+/**
+ * Files that stay open while their readers do something else: the lines of a workflow are read from all of its steps at once,
+ * and there may be more of them than the process may open files.
+ */
+const MAX_KEPT_OPEN = 64;
+let keptOpen = 0;
 /** How often a followed log is looked at. */
 const FOLLOW_MS = 200;
 
@@ -58,24 +64,27 @@ class LineCursor {
   readonly #signal: AbortSignal;
   #lines = new LineSplitter();
   #file: FileHandle | undefined;
+  /** It is one of those that may stay open. */
+  #isKept = false;
 
   constructor(place: Place, signal: AbortSignal) {
     this.#place = place;
     this.#signal = signal;
   }
 
-  /** Complete lines up to a size of the file, which stays open until `close`. */
+  /** Complete lines up to a size of the file, which may stay open until `close`. */
   upTo(size: number): AsyncGenerator<string> {
     return linesInTurns(this.#pieces(size), (piece) => this.#lines.linesOf(piece), this.#signal);
   }
 
   async *#pieces(size: number): AsyncGenerator<Uint8Array> {
-    if (size <= this.position) return;
-    const file = await this.#open();
-    while (file !== undefined && this.position < size) {
+    while (this.position < size) {
+      const file = await this.#open();
+      if (file === undefined) return;
       const piece = await readPiece(file, this.position, size);
       if (piece.length === 0) return;
       this.position += piece.length;
+      if (this.position >= size || !this.#mayKeep()) await this.close();
       yield piece;
     }
   }
@@ -86,6 +95,14 @@ class LineCursor {
    */
   async passTo(size: number, lines: number): Promise<void> {
     if (size <= this.position) return;
+    try {
+      await this.#seek(size, lines);
+    } finally {
+      await this.close();
+    }
+  }
+
+  async #seek(size: number, lines: number): Promise<void> {
     const file = await this.#open();
     const turns = new Turns("logs");
     let left = lines;
@@ -107,9 +124,18 @@ class LineCursor {
     return this.#file ??= await openInside(this.#place).catch(() => undefined);
   }
 
+  #mayKeep(): boolean {
+    if (this.#isKept || keptOpen >= MAX_KEPT_OPEN) return this.#isKept;
+    keptOpen++;
+    return this.#isKept = true;
+  }
+
   async close(): Promise<void> {
-    await this.#file?.close();
+    const file = this.#file;
     this.#file = undefined;
+    if (this.#isKept) keptOpen--;
+    this.#isKept = false;
+    await file?.close();
   }
 
   /** What is left of a last line without an end. */
