@@ -259,7 +259,7 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 /** Makes messages from the values of a stream. No generator: one that waits would still refer to the last value. */
 export function mapStream<T>(
   source: AsyncIterable<T>,
-  messagesOf: (value: T) => Messages,
+  messagesOf: (value: T) => Messages | Promise<Messages>,
 ): AsyncIterable<Messages> {
   return {
     [Symbol.asyncIterator]() {
@@ -267,7 +267,9 @@ export function mapStream<T>(
       return {
         async next() {
           const { done, value } = await iterator.next();
-          return done === true ? { done, value: undefined } : { value: messagesOf(value) };
+          if (done === true) return { done, value: undefined };
+          const made = messagesOf(value);
+          return { value: made instanceof Promise ? await made : made };
         },
         async return() {
           await iterator.return?.();

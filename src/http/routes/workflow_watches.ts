@@ -1,6 +1,7 @@
 /** Routes of watches: workflows as they change, and the events about them. */
 import { defined } from "../../base/defined.ts";
 import { escapeMarkup, writeJson } from "../../base/json_text.ts";
+import { Turns } from "../../platform/turns.ts";
 import { watchEvents } from "../../service/events/stream/open_stream.ts";
 import type { Excerpt } from "../../service/workflows/change.ts";
 import { withWait } from "../../service/workflows/waits.ts";
@@ -37,7 +38,7 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
       const request = { ...watchRequest(call), ...defined({ waiting, exactTimes }) };
       const events = await watchWorkflows(call.service, call.caller, request, call.signal);
       const frameOf = frameWriter(fields, { exactTimes, waits });
-      return mapStream(events, (some) => some.map(frameOf));
+      return mapStream(events, (some) => framesOf(some, frameOf));
     },
   }),
   streaming({
@@ -50,6 +51,29 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
     open: (call) => watchEvents(call.service, call.caller, watchRequest(call), call.signal),
   }),
 ];
+
+/**
+ * The frames of events. Those of large workflows are made a little at a time: many watchers may each show something else of
+ * the same change.
+ */
+function framesOf(
+  events: readonly WatchEvent[],
+  frameOf: (event: WatchEvent) => FrameText,
+): FrameText[] | Promise<FrameText[]> {
+  return events.some(({ isLarge }) => isLarge)
+    ? framesInTurns(events, frameOf)
+    : events.map(frameOf);
+}
+
+async function framesInTurns(
+  events: readonly WatchEvent[],
+  frameOf: (event: WatchEvent) => FrameText,
+): Promise<FrameText[]> {
+  const turns = new Turns("watches");
+  const frames: FrameText[] = [];
+  for (const event of events) frames.push(await turns.do(() => frameOf(event)));
+  return frames;
+}
 
 /** Makes the frames of a watch. With `fields`, the same frame is made and encoded once for all watchers. */
 function frameWriter(

@@ -42,6 +42,8 @@ export interface WatchRequest {
 
 export interface WatchEvent {
   type: "ADDED" | "MODIFIED" | "DELETED";
+  /** To make a form of it may take a while. */
+  isLarge: boolean;
   /** The object as text; `write` is called once for all watchers of the same change. */
   textOf(write: (workflow: Workflow) => string): string;
   /** An excerpt; `write` is called once for all watchers of the same change that want the same. */
@@ -54,6 +56,9 @@ export interface WatchEvent {
  */
 const PAGE = 100;
 const PAGE_SIZE = 2 ** 16;
+
+/** Characters of a large change. */
+const LARGE = 2 ** 14;
 
 /** What a watcher wants to see. */
 interface Filter {
@@ -232,6 +237,7 @@ function changeEvent(change: WorkflowChange, filter: Filter): Change[] {
   return [{
     type,
     isGone: change.type === "DELETED",
+    isLarge: change.size > LARGE,
     textOf: (write) => change.textOf(write),
     excerptOf: (excerpt) => change.excerptOf(excerpt),
   }];
@@ -240,6 +246,8 @@ function changeEvent(change: WorkflowChange, filter: Filter): Change[] {
 function addedEvent(workflow: Workflow, waitsSince?: number): WatchEvent {
   return {
     type: "ADDED",
+    // Nobody counted it.
+    isLarge: true,
     textOf: (write) => write(workflow),
     excerptOf: ({ write }) => write(workflow, waitsSince),
   };
