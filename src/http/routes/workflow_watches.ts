@@ -53,14 +53,14 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
 ];
 
 /**
- * The frames of events. Those of large workflows are made a little at a time: many watchers may each show something else of
- * the same change.
+ * The frames of events. Those of large workflows, or of several, are made a little at a time: many watchers may each show
+ * something else of the same change, or come back together.
  */
 function framesOf(
   events: readonly WatchEvent[],
   frameOf: (event: WatchEvent) => FrameText,
 ): FrameText[] | Promise<FrameText[]> {
-  return events.some(({ isLarge }) => isLarge)
+  return events.length > 1 || events[0]?.isLarge === true
     ? framesInTurns(events, frameOf)
     : events.map(frameOf);
 }

@@ -9,6 +9,7 @@ import { parseWorkflowActorId } from "../../actors/actor_ids.ts";
 import { isOlder, Views } from "../../actors/views.ts";
 import { invalid, Problem, ProblemCode } from "../../base/problem.ts";
 import { type Clock, nextTurn } from "../../platform/clock.ts";
+import { Turns } from "../../platform/turns.ts";
 import type { ReportUnreadable } from "../../platform/unreadable.ts";
 import {
   type ActorId,
@@ -31,8 +32,9 @@ export interface FollowOptions extends WatchScope {
   known?: ReadonlyMap<string, Version>;
 }
 
-/** Characters of the objects that a watcher keeps while it reads by itself. */
+/** Characters of the objects that a watcher keeps while it reads by itself, and that all of these keep, about. */
 const MAX_OWN_SIZE = 2 ** 22;
+const MAX_OWN_SIZES = 2 ** 24;
 
 /** Changes whose workflows are loaded together, where they are not in memory. */
 const EXPECTED = 16;
@@ -233,8 +235,10 @@ export class WatchHub {
     signal: AbortSignal,
     scope: WatchScope,
   ): AsyncIterable<OwnReading> {
-    const bounds = { maxSize: MAX_OWN_SIZE, maxWithNodes: MAX_WATCHED_SIZE };
-    const own = new Views({ ...this.#source.actors, ...bounds });
+    // Thousands may come back together, and some of them never read.
+    const maxSize = Math.min(MAX_OWN_SIZE, MAX_OWN_SIZES / this.#followers);
+    const own = new Views({ ...this.#source.actors, maxSize, maxWithNodes: MAX_WATCHED_SIZE });
+    const turns = new Turns("watches");
     for (let reached = after; !signal.aborted;) {
       await this.#begin();
       const before = this.#position;
@@ -242,6 +246,7 @@ export class WatchHub {
       const found = await this.#store.query.changes(reached);
       let batch = new ChangeBatch();
       for (const change of found) {
+        if (turns.isOver) await turns.pause();
         if (signal.aborted) return;
         const place = parseWorkflowActorId(change.id);
         if (place !== undefined && inScope(place, scope)) {

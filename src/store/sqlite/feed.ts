@@ -97,6 +97,26 @@ export function readFeed(
   return database.all(sql, after, max).map((row) => changeOf(row, readChange));
 }
 
+/** Characters of changes that are read for a watch that is behind: it holds them until its client has taken them. */
+const BEHIND_SIZE = 2 ** 17;
+
+/** The same for a watch that is behind: fewer if they are large, and at least one. @throws {VersionTooOld} */
+export function readBehind(
+  database: SqliteDatabase,
+  readChange: ReadChange,
+  after: number,
+  max: number,
+): Change[] {
+  assertKept(database, after);
+  const first = database.get(
+    'SELECT "end" FROM feed WHERE version > ? ORDER BY version LIMIT 1',
+    after,
+  );
+  const until = Number(first?.["end"] ?? 0) + BEHIND_SIZE;
+  const sql = 'SELECT * FROM feed WHERE version > ? AND "end" <= ? ORDER BY version LIMIT ?';
+  return database.all(sql, after, until, max).map((row) => changeOf(row, readChange));
+}
+
 /** Changes of one actor after a version, oldest first. @throws {VersionTooOld} when some of them are gone */
 export function readHistory(
   database: SqliteDatabase,

@@ -19,7 +19,7 @@ import { changeReader } from "../unreadable_change.ts";
 import type { Wakeups } from "../wakeups.ts";
 import { FEED_BATCH, parseVersion, type WatchedFeed, watchFeed } from "../watch_feed.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
-import { readFeed, readHistory } from "./feed.ts";
+import { readBehind, readFeed, readHistory } from "./feed.ts";
 import { countSpan, oldestOf } from "./list_count.ts";
 import { entryOf, ListWalk, positionOf } from "./list_walk.ts";
 import { readParts, readPartsWithoutNodes, readWholeActor, type WholeActor } from "./parts.ts";
@@ -156,7 +156,7 @@ export class SqliteQuery implements QueryStore {
     watchFeed(this.#feed, after ?? this.#latestVersion(), signal);
 
   readonly changes: QueryStore["changes"] = async (after) =>
-    readFeed(this.#database, this.#readChange, parseVersion(after), FEED_BATCH);
+    readBehind(this.#database, this.#readChange, parseVersion(after), FEED_BATCH);
 
   readonly history: QueryStore["history"] = async (_shard, id, after) =>
     readHistory(this.#database, this.#readChange, parseVersion(after), id);

@@ -399,3 +399,28 @@ test("a write that fails is told why, although it can't be rolled back either", 
   }
   await store.close();
 });
+
+test("a watch that is behind reads few large changes at a time, and all of them", async () => {
+  const store = await open();
+  await store.membership.shardCount(8);
+  const epoch = await acquired(store, 1);
+  const before = await store.query.version();
+  const text = "x".repeat(30_000);
+  for (let at = 0; at < 20; at++) {
+    const id = `wf/ns/w${at}`;
+    const put = partTexts({ h: text });
+    const actors = [changeOf(id, { create: true, put, index: entryOf(id) })];
+    await store.shards.commit(commitOf(1, epoch, { actors }));
+  }
+  let seen = 0;
+  for (let from = before;;) {
+    const changes = await store.query.changes(from);
+    const last = changes.at(-1);
+    if (last === undefined) break;
+    expect(changes.length).toBeLessThan(7);
+    seen += changes.length;
+    from = last.version;
+  }
+  expect(seen).toBe(20);
+  await store.close();
+});
