@@ -12,12 +12,17 @@ import { RESOURCES, type ResourceWord } from "./resources.ts";
 const MAX_WAIT_MS = 2000;
 /** Most names that are offered. */
 const MAX_NAMES = 500;
+/** What a name may be. The shell would run others, such as `$(…)`, and a server may answer anything. */
+const NAME = /^[A-Za-z0-9][\w.-]*$/;
 
 const SHELLS: Record<string, (self: string) => string> = {
   bash: (self) =>
     `_sluice() {
-  local IFS=$'\\n' current=\${COMP_WORDS[COMP_CWORD]}
-  COMPREPLY=($(compgen -W "$(${self} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "$current"))
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("$word"); done < <(
+    ${self} __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null
+  )
 }
 complete -o default -F _sluice sluice`,
   zsh: (self) =>
@@ -146,7 +151,8 @@ async function names(command: Command, { client, namespace }: Context): Promise<
         query: { "listOptions.limit": MAX_NAMES, fields: "items.metadata.name" },
         signal,
       });
-    return (items ?? []).flatMap((item) => item.metadata.name ?? []).slice(0, MAX_NAMES);
+    return (items ?? []).flatMap(({ metadata: { name = "" } }) => NAME.test(name) ? name : [])
+      .slice(0, MAX_NAMES);
   } catch {
     return [];
   }

@@ -1,6 +1,8 @@
 /** The command line as a person uses it, against a real server: its output and its exit status. */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -632,6 +634,29 @@ test("bash completes commands, options and names that are on the server", async 
     "complete -o default -F _sluice sluice",
     "",
   ]);
+});
+
+test("bash never runs what a server gives as a name", async () => {
+  const names = ["$(touch ran)x", "`touch ran`", "good-1"];
+  const hostile = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ items: names.map((name) => ({ metadata: { name } })) }));
+  });
+  const port = await new Promise((resolve) =>
+    hostile.listen(0, "127.0.0.1", () => resolve((hostile.address() as AddressInfo).port))
+  );
+  const script = `
+    source <("$@" completion bash)
+    COMP_WORDS=(sluice get ""); COMP_CWORD=2; _sluice; echo "\${COMPREPLY[*]}"; ls`;
+  try {
+    const { out } = await run("bash", ["-c", script, "bash", ...SLUICE], {
+      SLUICE_SERVER: `http://127.0.0.1:${port}`,
+    });
+    expect(out.split("\n")[0]).toBe("good-1");
+    expect(out.split("\n")).not.toContain("ran");
+  } finally {
+    hostile.close();
+  }
 });
 
 async function template(): Promise<string> {
