@@ -76,7 +76,7 @@ export function addMigrateCommand(program: Command, exit: (status: number) => vo
     .addHelpText(...example(
       "sluice migrate argo",
       "sluice migrate argo -n team-a --with-workflows --apply",
-      "kubectl get wftmpl,cwf,wfeb,cm -A -o yaml > argo.yaml; sluice migrate argo -f argo.yaml",
+      "kubectl get wftmpl,cwft,cwf,wfeb,cm -A -o yaml > argo.yaml; sluice migrate argo -f argo.yaml",
       "sluice migrate argo --archive postgres://argo:PASSWORD@db/argo --archive-only --apply",
     ))
     .action(async (options: MigrateOptions, command: Command) =>
@@ -107,8 +107,12 @@ async function migrate(
     );
   }
   const isDryRun = options.apply !== true;
-  const { instanceId, apiGroup, controllerConfigmap: controllerConfig } = options;
-  const selection = { apiGroup, controllerConfig, ...defined({ namespace, instanceId }) };
+  const { instanceId, apiGroup, controllerConfigmap: controllerConfig, withWorkflows } = options;
+  const selection = {
+    apiGroup,
+    controllerConfig,
+    ...defined({ namespace, instanceId, withWorkflows }),
+  };
   const archive = options.archive === undefined ? undefined : await Archive.open({
     address: options.archive,
     clusterName: options.archiveClusterName,

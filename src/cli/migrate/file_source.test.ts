@@ -56,3 +56,24 @@ test.each([
   rmSync(dirname(file), { recursive: true });
   expect(places).toEqual(found);
 });
+
+test.each([
+  [undefined, [["Workflow", "2, --with-workflows imports finished ones"]]],
+  [true, []],
+])("workflows that are passed over are told: --with-workflows %j", async (withWorkflows, told) => {
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-file-source-")), "argo.json");
+  const items = ["a", "b"].map((name) => ({ kind: "Workflow", metadata: { name } }));
+  writeFileSync(file, JSON.stringify({ kind: "List", items }));
+  const unseen: unknown[] = [];
+  const listener = { trouble() {}, unseen: (...one: unknown[]) => void unseen.push(one) };
+  const selection = {
+    apiGroup: "argoproj.io",
+    controllerConfig: "none",
+    ...(withWorkflows !== undefined && { withWorkflows }),
+  };
+  const source = await openFiles([file], selection, listener);
+  let count = 0;
+  for await (const page of source.manifests()) count += page.length;
+  rmSync(dirname(file), { recursive: true });
+  expect({ count, unseen }).toEqual({ count: 0, unseen: told });
+});

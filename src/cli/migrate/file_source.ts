@@ -57,13 +57,15 @@ class FileSource implements Source {
 
   async *manifests(): AsyncIterable<JsonObject[]> {
     const strange = new Map<string, number>();
+    let workflows = 0;
     for await (const objects of this.#objects(true)) {
       const page: JsonObject[] = [];
       for (const object of objects) {
         const kind = String(object["kind"] ?? "");
         if (ACCOUNT_KINDS.includes(kind)) continue;
         if (isKind(kind)) {
-          if (kind !== "Workflow") page.push(object);
+          if (kind === "Workflow") workflows++;
+          else page.push(object);
         } else strange.set(kind, (strange.get(kind) ?? 0) + 1);
       }
       if (page.length > 0) yield page;
@@ -72,6 +74,9 @@ class FileSource implements Source {
       // What is no manifest may be a damaged one. The folder of a repository has other kinds too.
       if (kind === "") this.#listener.trouble("objects without a kind", `${count} not read`);
       else this.#listener.unseen(kind, `${count}, not a kind that is imported`);
+    }
+    if (workflows > 0 && this.#selection.withWorkflows !== true) {
+      this.#listener.unseen("Workflow", `${workflows}, --with-workflows imports finished ones`);
     }
   }
 

@@ -84,9 +84,9 @@ export class Report {
     }
   }
 
-  /** Whether no object has been added. */
+  /** Whether it tells of nothing at all. */
   get isEmpty(): boolean {
-    return this.#count === 0;
+    return this.#count === 0 && this.#unseen.length === 0 && this.#troubles.length === 0;
   }
 
   /** Ends the report. @returns whether everything that was meant to be imported is, or would be */

@@ -20,6 +20,8 @@ export interface Selection {
   namespace?: string;
   /** Only objects of the controller with this instance id. @default whatever theirs is */
   instanceId?: string;
+  /** Workflows too. @default false */
+  withWorkflows?: boolean;
 }
 
 /** An installation, or its files. Pages come one after another, so that one is in memory at a time. */
