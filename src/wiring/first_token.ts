@@ -25,7 +25,10 @@ export function makeFirstToken(
   show: (text: string) => void = (text) => void writeSync(process.stderr.fd, text),
 ): void {
   if (!existsSync(accessFile)) {
-    writeDurably(`${accessFile}.new`, stringify({ rules: RULES }));
+    writeDurably(
+      `${accessFile}.new`,
+      stringify({ rules: RULES }, { aliasDuplicateObjects: false }),
+    );
     renameSync(`${accessFile}.new`, accessFile);
   }
   if (existsSync(tokenFile)) return;

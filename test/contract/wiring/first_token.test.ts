@@ -129,3 +129,10 @@ test("files that are there already are left alone", () => {
   makeFirstToken(files(), 0, () => {});
   expect(readFileSync(accessFile, "utf8")).toBe("rules: []");
 });
+
+test("the first rules are plain YAML, which somebody can add to", () => {
+  makeFirstToken(files(), 2746, () => {});
+  const text = readFileSync(files().accessFile, "utf8");
+  expect(text).not.toMatch(/[&*]a\d/);
+  expect(parseAccessRules(text)).toHaveLength(1);
+});
