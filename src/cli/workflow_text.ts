@@ -1,7 +1,9 @@
 /** A workflow as text: the facts and the tree of `get`, the rows of `list`. */
+import process from "node:process";
 import type { Parameter, Workflow } from "../spec/manifest.ts";
 import {
   asManifest,
+  cellText,
   type Format,
   print,
   printObject,
@@ -109,12 +111,15 @@ export function printWorkflows(workflows: Workflow[], look: ListLook): void {
   }
   if (workflows.length === 0) return print("No workflows found");
   const isWide = format === "wide";
+  // A message may quote a whole log. Programs that read the table get all of it.
+  const isCut = process.stdout.isTTY === true && !isWide;
   const head = ["NAME", "STATUS", "AGE", "DURATION", "PRIORITY", "MESSAGE"];
   if (look.namespaces) head.unshift("NAMESPACE");
   if (isWide) head.push("P/R/C", "PARAMETERS");
   if (look.uids) head.push("UID");
   const rows = workflows.map((workflow) => {
     const { metadata, spec, status } = workflow;
+    const message = (status?.message ?? "").replaceAll("\n", " ");
     return [
       ...(look.namespaces ? [metadata.namespace ?? ""] : []),
       metadata.name ?? "",
@@ -122,8 +127,8 @@ export function printWorkflows(workflows: Workflow[], look: ListLook): void {
       metadata.creationTimestamp ? span(now - Date.parse(metadata.creationTimestamp)) : "-",
       span(durationMs(status, now) ?? 0),
       String(spec.priority ?? 0),
-      terminalText(status?.message ?? "").replaceAll("\n", " "),
-      ...(isWide ? [podCounts(workflow), terminalText(parameterTexts(workflow))] : []),
+      isCut ? cellText(message) : terminalText(message),
+      ...(isWide ? [podCounts(workflow), parameterTexts(workflow)] : []),
       ...(look.uids ? [metadata.uid ?? ""] : []),
     ];
   });
@@ -138,10 +143,11 @@ function podCounts({ status }: Workflow): string {
   return `${pending}/${running}/${pods.length - pending - running}`;
 }
 
+/** Each value is one cell: it may be a whole file. */
 function parameterTexts({ spec }: Workflow): string {
   return (spec.arguments?.parameters ?? [])
     .filter(({ value }) => value !== undefined)
-    .map(({ name, value }) => `${name}=${value}`).join(",");
+    .map(({ name, value }) => `${terminalText(name)}=${cellText(String(value))}`).join(",");
 }
 
 /** Facts of a stored object, aligned like those of a workflow. */
