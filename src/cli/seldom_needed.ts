@@ -1,11 +1,15 @@
 /**
- * What few command lines need, so it is loaded only for those: the headings of the whole help, flags in another form, and what is
- * said beside a refusal, of options of the `argo` client that have no meaning here, and of a server.
+ * What few command lines need, so it is loaded only for those: the headings of the whole help, flags in another form, the copying
+ * of artifacts, and what is said beside a refusal, of options of the `argo` client that have no meaning here, and of a server.
  */
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import process from "node:process";
 import type { Command } from "commander";
 import type { ClientError } from "../client/transport.ts";
 import type { NodePhase } from "../spec/manifest.ts";
-import { UsageError } from "./context.ts";
+import { type Context, isNotFound, UsageError } from "./context.ts";
+import { print, say, terminalText } from "./output.ts";
 
 /** Under which heading the help lists a command. Those that are not here are about the command line itself. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -170,4 +174,119 @@ export function requireNodePhase(text: string): void {
       JSON.stringify(text)
     }`,
   );
+}
+
+/** Which artifacts `cp` copies, and where to. */
+export interface CopyOptions {
+  nodeId?: string;
+  nodeName?: string;
+  templateName?: string;
+  artifactName?: string;
+  path: string;
+}
+
+/** Copies output artifacts into files and prints their names. @throws {Error} at the end if some could not be copied */
+export async function copyArtifacts(
+  context: Context,
+  name: string,
+  folder: string,
+  options: CopyOptions,
+): Promise<void> {
+  const workflow = await context.client.call("WorkflowService_GetWorkflow", {
+    params: { namespace: context.namespace, name },
+  });
+  const workflowName = workflow.metadata.name ?? name;
+  let count = 0;
+  let left = 0;
+  for (const node of Object.values(workflow.status?.nodes ?? {})) {
+    if (
+      options.nodeName !== undefined && node.displayName !== options.nodeName &&
+      node.name !== options.nodeName
+    ) continue;
+    if (options.nodeId !== undefined && node.id !== options.nodeId) continue;
+    const template = node.templateRef?.template ?? node.templateName;
+    if (options.templateName !== undefined && template !== options.templateName) continue;
+    for (const artifact of node.outputs?.artifacts ?? []) {
+      if (options.artifactName !== undefined && artifact.name !== options.artifactName) continue;
+      const pieces = context.client.download("ArtifactService_GetOutputArtifact", {
+        params: {
+          namespace: context.namespace,
+          name: workflowName,
+          nodeId: node.id,
+          artifactName: artifact.name,
+        },
+      });
+      const values: Record<string, string> = {
+        namespace: context.namespace,
+        workflowName,
+        nodeId: node.id,
+        templateName: template ?? "",
+        artifactName: artifact.name,
+      };
+      const place = options.path.replace(/\{(\w+)\}/g, (tag, key: string) => values[key] ?? tag);
+      count++;
+      try {
+        const file = await save(pieces, folder, place, artifact);
+        print(`Created ${JSON.stringify(file)}`);
+      } catch (error) {
+        // One that is a folder, or gone, says nothing about the others.
+        if (!isNotFound(error)) throw error;
+        left++;
+        say(`Not copied: ${terminalText(error.message)} (node ${terminalText(node.id)})`);
+      }
+    }
+  }
+  if (count === 0) throw new Error(`workflow ${workflowName} has no such artifacts`);
+  if (left > 0) throw new Error(`${left} of ${count} artifacts were not copied`);
+}
+
+/**
+ * A path below a folder. @param names as the server gives them
+ * @throws {Error} when they lead out of the folder: whoever wrote them would choose which file is replaced
+ */
+function below(folder: string, ...names: string[]): string {
+  const path = join(folder, ...names);
+  if (!relative(folder, path).split(sep).includes("..")) return path;
+  throw new Error(`${JSON.stringify(names.join("/"))} would be outside of ${folder}: not copied`);
+}
+
+/** Writes an artifact as it arrives, and gives the name of its file. A part of one is under no name that is looked for. */
+async function save(
+  pieces: AsyncIterable<Uint8Array>,
+  folder: string,
+  place: string,
+  artifact: { name: string },
+): Promise<string> {
+  const inside = below(folder, place);
+  const part = join(inside, `.${artifact.name.replaceAll("/", "_")}.${process.pid}.part`);
+  await mkdir(inside, { recursive: true });
+  let start: Uint8Array | undefined;
+  try {
+    const opened = await open(part, "w");
+    try {
+      for await (const piece of pieces) {
+        start ??= piece;
+        await opened.writeFile(piece);
+      }
+    } finally {
+      await opened.close();
+    }
+    const own = fileName(artifact.name, artifact, start ?? new Uint8Array());
+    const file = below(folder, place, own);
+    await mkdir(dirname(file), { recursive: true });
+    await rename(part, file);
+    return file;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** The last part of an artifact's key, or its name. */
+function fileName(name: string, artifact: object, bytes: Uint8Array): string {
+  const key = Object.values(artifact).map((one: unknown) =>
+    typeof one === "object" && one !== null && "key" in one ? String(one.key) : undefined
+  ).find((one) => one !== undefined);
+  const isArchive = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  return key?.split("/").at(-1) || (isArchive ? `${name}.tgz` : name);
 }

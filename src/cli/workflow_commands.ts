@@ -1,9 +1,7 @@
 /** Commands that show workflows: list, get, wait, watch, logs, cp. */
-import { mkdir, open, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import process from "node:process";
 import type { Command } from "commander";
 import { defined } from "../base/defined.ts";
+import type { CopyOptions } from "./seldom_needed.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
 import { addLogOptions, type LogOptions, waitFor, watchLive, type WatchLook } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
@@ -94,98 +92,6 @@ async function wait(
   const waits = found.filter((name) => name !== undefined)
     .map((name) => waitFor(context, context.namespace, name, false));
   return Math.max(0, ...await Promise.all(waits));
-}
-
-interface CopyOptions {
-  nodeId?: string;
-  nodeName?: string;
-  templateName?: string;
-  artifactName?: string;
-  path: string;
-}
-
-/** Copies output artifacts into files and prints their names. */
-async function copy(
-  context: Context,
-  name: string,
-  folder: string,
-  options: CopyOptions,
-): Promise<void> {
-  const workflow = await context.client.call("WorkflowService_GetWorkflow", {
-    params: { namespace: context.namespace, name },
-  });
-  const workflowName = workflow.metadata.name ?? name;
-  let count = 0;
-  for (const node of Object.values(workflow.status?.nodes ?? {})) {
-    if (
-      options.nodeName !== undefined && node.displayName !== options.nodeName &&
-      node.name !== options.nodeName
-    ) continue;
-    if (options.nodeId !== undefined && node.id !== options.nodeId) continue;
-    const template = node.templateRef?.template ?? node.templateName;
-    if (options.templateName !== undefined && template !== options.templateName) continue;
-    for (const artifact of node.outputs?.artifacts ?? []) {
-      if (options.artifactName !== undefined && artifact.name !== options.artifactName) continue;
-      const pieces = context.client.download("ArtifactService_GetOutputArtifact", {
-        params: {
-          namespace: context.namespace,
-          name: workflowName,
-          nodeId: node.id,
-          artifactName: artifact.name,
-        },
-      });
-      const values: Record<string, string> = {
-        namespace: context.namespace,
-        workflowName,
-        nodeId: node.id,
-        templateName: template ?? "",
-        artifactName: artifact.name,
-      };
-      const place = options.path.replace(/\{(\w+)\}/g, (tag, key: string) => values[key] ?? tag);
-      const file = await save(pieces, join(folder, place), artifact);
-      print(`Created ${JSON.stringify(file)}`);
-      count++;
-    }
-  }
-  if (count === 0) throw new Error(`workflow ${workflowName} has no such artifacts`);
-}
-
-/** Writes an artifact as it arrives, and gives the name of its file. A part of one is under no name that is looked for. */
-async function save(
-  pieces: AsyncIterable<Uint8Array>,
-  folder: string,
-  artifact: { name: string },
-): Promise<string> {
-  const part = join(folder, `.${artifact.name.replaceAll("/", "_")}.${process.pid}.part`);
-  await mkdir(folder, { recursive: true });
-  let start: Uint8Array | undefined;
-  try {
-    const opened = await open(part, "w");
-    try {
-      for await (const piece of pieces) {
-        start ??= piece;
-        await opened.writeFile(piece);
-      }
-    } finally {
-      await opened.close();
-    }
-    const file = join(folder, fileName(artifact.name, artifact, start ?? new Uint8Array()));
-    await mkdir(dirname(file), { recursive: true });
-    await rename(part, file);
-    return file;
-  } catch (error) {
-    await rm(part, { force: true });
-    throw error;
-  }
-}
-
-/** The last part of an artifact's key, or its name. */
-function fileName(name: string, artifact: object, bytes: Uint8Array): string {
-  const key = Object.values(artifact).map((one: unknown) =>
-    typeof one === "object" && one !== null && "key" in one ? String(one.key) : undefined
-  ).find((one) => one !== undefined);
-  const isArchive = bytes[0] === 0x1f && bytes[1] === 0x8b;
-  return key?.split("/").at(-1) || (isArchive ? `${name}.tgz` : name);
 }
 
 /** Registers the commands. `exit` receives the exit status of a command that ran. */
@@ -289,6 +195,7 @@ function addCopy(program: Command): void {
       if (options.path.split("/").includes("..")) {
         throw new UsageError("--path stays below the folder, so it can't hold ..");
       }
-      await copy(contextOf(command), name, folder, options);
+      const { copyArtifacts } = await import("./seldom_needed.ts");
+      await copyArtifacts(contextOf(command), name, folder, options);
     });
 }

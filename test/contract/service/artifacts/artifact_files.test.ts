@@ -1,8 +1,10 @@
 /**
  * Files of artifacts from a real server: downloads, folders as pages, the archive's routes, uploads for a submission.
  */
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -281,5 +283,57 @@ test("`sluice cp` writes files as they arrive, and leaves no part of one that br
     expect(packed).toEqual(await readFile(join(folder, "files/w/packed.tgz")));
   } finally {
     await rm(target, { recursive: true, force: true });
+  }
+});
+
+test("`sluice cp` goes on after what is a folder or gone, and says so", async () => {
+  const target = await mkdtemp(join(tmpdir(), "sluice-copied-"));
+  try {
+    const { status, out, err } = await runSluice(["cp", "w", target, "-s", base, "-n", "files"]);
+    expect(out).toMatch(/^Created ".*packed\.tgz"\n$/);
+    expect(err).toContain('Not copied: artifact "report" is a folder');
+    expect(err).toContain('Not copied: artifact "site" is a folder');
+    expect(err).toContain('Not copied: artifact "gone" is no longer stored');
+    expect(err).toContain("Error: 3 of 4 artifacts were not copied\n");
+    expect(status).toBe(1);
+  } finally {
+    await rm(target, { recursive: true, force: true });
+  }
+});
+
+test.each([
+  { name: "../../../../../../escaped" },
+  { name: "a", s3: { key: "files/.." } },
+])("`sluice cp` writes nothing outside of its folder: %j", async (artifact) => {
+  const outer = await mkdtemp(join(tmpdir(), "sluice-copied-"));
+  const hostile = createServer((request, response) => {
+    const nodes = { n: { ...node, id: "n", outputs: { artifacts: [artifact] } } };
+    if (request.url?.startsWith("/artifacts/")) response.end("x");
+    else {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ metadata: { name: "w" }, spec: {}, status: { nodes } }));
+    }
+  });
+  const port = await new Promise((resolve) =>
+    hostile.listen(0, "127.0.0.1", () => resolve((hostile.address() as AddressInfo).port))
+  );
+  try {
+    const args = [
+      "cp",
+      "w",
+      join(outer, "in"),
+      "-s",
+      `http://127.0.0.1:${port}`,
+      "--path",
+      "{artifactName}",
+    ];
+    const { status } = await runSluice(args);
+    expect(status).toBe(1);
+    const files = await readdir(outer, { recursive: true, withFileTypes: true });
+    expect(files.filter((one) => one.isFile())).toEqual([]);
+    expect(existsSync(join(outer, "../../../../../escaped"))).toBe(false);
+  } finally {
+    hostile.close();
+    await rm(outer, { recursive: true, force: true });
   }
 });
