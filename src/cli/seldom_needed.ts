@@ -134,6 +134,9 @@ export function adviceOn(error: ClientError): string | undefined {
     if (isPlainServer(message)) {
       return "Does the server speak plain HTTP? Then set ARGO_SECURE=false, or write http:// before its address";
     }
+    if (isPerhapsTls(message)) {
+      return "Is the server running? If it speaks TLS, write https:// before its address";
+    }
     return /certificate/.test(message)
       ? CERTIFICATE_ADVICE
       : "Is the server running? (--server or SLUICE_SERVER names another)";
@@ -154,6 +157,15 @@ function isOtherPath({ status, message }: ClientError): boolean {
 /** Tells whether TLS was answered with something else, in the words of Deno and of Node. */
 function isPlainServer(message: string): boolean {
   return /https:.*(InvalidContentType|wrong version number|packet length too long)/s.test(message);
+}
+
+/** What Deno and Node say when a server that expects TLS closes the connection, or answers with a record of TLS. */
+const LIKE_TLS =
+  /connection closed before|other side closed|connection reset|ECONNRESET|invalid HTTP version|HTTP\/1.1 protocol|Expected HTTP/i;
+
+/** Tells whether a server may have expected TLS. One that dies while it is asked looks the same. */
+function isPerhapsTls(message: string): boolean {
+  return message.includes(" http:") && LIKE_TLS.test(message);
 }
 
 const NODE_PHASES: Readonly<Record<NodePhase, true>> = {

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -634,6 +635,20 @@ test("bash completes commands, options and names that are on the server", async 
     "complete -o default -F _sluice sluice",
     "",
   ]);
+});
+
+test("if a server speaks TLS and is asked without it, there is a hint at https", async () => {
+  const secure = createSecureServer({});
+  const port = await new Promise((resolve) =>
+    secure.listen(0, "127.0.0.1", () => resolve((secure.address() as AddressInfo).port))
+  );
+  try {
+    const { err, status } = await runSluice(["-s", `http://127.0.0.1:${port}`, "list"]);
+    expect(err).toContain("If it speaks TLS, write https:// before its address");
+    expect(status).toBe(1);
+  } finally {
+    secure.close();
+  }
 });
 
 test("bash never runs what a server gives as a name", async () => {
