@@ -83,6 +83,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
+test("a job that could not be started is not waited for", async () => {
+  const args = ["submit", "examples/async-job.yaml", "-p", `jobs=${jobs}/nowhere`, "--wait"];
+  const { status, out } = await sluice(...args);
+  expect(out).toMatch(/ Failed at /);
+  expect(status).toBe(1);
+});
+
 test("the async-job walk", async () => {
   const submitted = await sluice(
     "submit",
