@@ -7,6 +7,16 @@ import { sprigMap } from "./sprig.ts";
 import { ANY, STRING } from "../values/types.ts";
 import { type FunctionTable, GoFunction, type Value, type ValueMap } from "../values/values.ts";
 
+/** Calls are checked before the run, except those in the arguments of a function about which nothing is known. */
+function counted(count: number, call: GoFunction["call"]): GoFunction["call"] {
+  return (args, context) => {
+    if (args.length !== count) {
+      fault(`invalid number of arguments: expected ${count}, got ${args.length}`);
+    }
+    return call(args, context);
+  };
+}
+
 function helper(
   name: string,
   call: GoFunction["call"],
@@ -16,7 +26,7 @@ function helper(
   const typeName = result === "any"
     ? "func(interface {}) interface {}"
     : "func(interface {}) string";
-  return new GoFunction(name, call, signature, typeName);
+  return new GoFunction(name, counted(1, call), signature, typeName);
 }
 
 /** A string argument; nil is the empty string. */
@@ -44,10 +54,10 @@ export const ARGO_FUNCTIONS: FunctionTable = new Map<string, GoFunction | ValueM
     "jsonpath",
     new GoFunction(
       "jsonpath",
-      ([text = null, path = null], context): Value => {
+      counted(2, ([text = null, path = null], context): Value => {
         const source = stringArgument(text);
         return queryJson(parseJsonText(source, context), stringArgument(path), context);
-      },
+      }),
       { params: [STRING, STRING], result: ANY },
       "func(string, string) interface {}",
     ),

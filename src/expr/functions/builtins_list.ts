@@ -304,8 +304,9 @@ export const LIST_BUILTINS: BuiltinTable = new Map<string, Builtin>([
   endElement("first", 0n),
   endElement("last", -1n),
   ["get", {
-    // The checker treats it like a member access.
-    check: [],
+    // The checker treats it like a member access; this is what it says when it runs.
+    check: ({ length }) =>
+      length === 2 ? ANY : { error: `invalid number of arguments (expected 2, got ${length})` },
     run: ([container = null, key = null], context) => {
       if (typeof container === "string") payForBytes(container, context);
       return getMember(container, key);

@@ -366,3 +366,27 @@ test("any call of any function ends soon in a value or one of the two errors", (
 test("nospace keeps letters that are not ASCII", () => {
   expect(evaluate("sprig.nospace('é a')")).toBe("éa");
 });
+
+test.each([
+  ["sprig.list(asInt('7', 8))", "invalid number of arguments: expected 1, got 2"],
+  ["sprig.quote(toJson('a', 'b'))", "invalid number of arguments: expected 1, got 2"],
+  ["sprig.quote(jsonpath('{}'))", "invalid number of arguments: expected 2, got 1"],
+  ["sprig.max(flatten([1], [2]))", "invalid number of arguments (expected 1, got 2)"],
+  ["sprig.list(keys({a: 1}, 2))", "invalid number of arguments (expected 1, got 2)"],
+  ["sprig.list(get())", "invalid number of arguments (expected 2, got 0)"],
+  ["sprig.upper(trim())", "invalid number of arguments for trim (expected 1 or 2, got 0)"],
+  ["sprig.list(bitnot(1, 2))", "invalid number of arguments for bitnot (expected 1, got 2)"],
+  ["sprig.list(toJSON())", "not enough arguments to call toJSON"],
+])("a wrong number of arguments within those of a sprig function fails: %s", (source, message) => {
+  expect(failure(source)).toBe(message);
+});
+
+test("arguments that a built-in does not look at do no harm within those of a sprig function", () => {
+  expect(evaluate("sprig.list(hasPrefix('ab', 'a', 'x'), max(), first(), last([1.5], 2))"))
+    .toEqual([true, null, null, 1.5]);
+});
+
+test("a version has only its methods", () => {
+  expect(failure("sprig.semver('1.2.3').major")).toBe("cannot fetch major from *semver.Version");
+  expect(evaluate("sprig.semver('1.2.3').Minor()")).toMatchObject({ value: 2n });
+});

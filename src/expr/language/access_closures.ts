@@ -6,7 +6,14 @@ import { goTypeName } from "../values/go_text.ts";
 import type { IntRange } from "../values/int_range.ts";
 import { isNil } from "../values/operators.ts";
 import { payForBytes } from "../values/utf8.ts";
-import { GoFunction, newMap, setOwn, type Value, type ValueMap } from "../values/values.ts";
+import {
+  GoFunction,
+  newMap,
+  objectOf,
+  setOwn,
+  type Value,
+  type ValueMap,
+} from "../values/values.ts";
 import { type Run, SKIP, type State } from "./run_state.ts";
 
 /** How a member is read at one place in the source. */
@@ -39,9 +46,8 @@ export function memberByName(object: Run, name: string, { at, isOptional, read }
     if (target !== null && typeof target === "object") {
       const prototype = Object.getPrototypeOf(target);
       if (prototype === Object.prototype || prototype === null) {
-        return Object.hasOwn(target, name)
-          ? (target as ValueMap)[name] as Value
-          : missingMember(target as ValueMap);
+        if (Object.hasOwn(target, name)) return (target as ValueMap)[name] as Value;
+        if (objectOf(target) === undefined) return missingMember(target as ValueMap);
       }
     }
     if (target === (SKIP as unknown)) return SKIP;

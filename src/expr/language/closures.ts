@@ -36,6 +36,7 @@ import { PREDICATE_BUILTINS } from "./names.ts";
 import { binaryStep, compileRange, specializedBinary, unaryStep } from "./operator_closures.ts";
 import { usesIndex } from "./optimize.ts";
 import { type Run, SKIP, type State } from "./run_state.ts";
+import { countProblem } from "./type_rules.ts";
 
 /** Slots of the innermost predicate. */
 interface PredicateSlots {
@@ -268,8 +269,11 @@ export class Compiler {
     const args = this.#all(node.args);
     const { at, name } = node;
     if (builtin === undefined) return () => fault(`unknown builtin ${name}`);
+    const problem = node.type === undefined && countProblem(builtin, name, args.length);
     const [first] = node.args;
-    const run: typeof builtin.run = name === "get" && first !== undefined && this.#isOpen(first)
+    const run: typeof builtin.run = problem
+      ? () => fault(problem)
+      : name === "get" && first !== undefined && this.#isOpen(first)
       ? ([container = null, key = null]) => getOpen(container, key)
       : builtin.run;
     const [only] = args;

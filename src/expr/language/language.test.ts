@@ -352,6 +352,7 @@ describe("errors", () => {
       ["", "compile", "unexpected token EOF", 1],
       ["1 +", "compile", "unexpected token EOF", 3],
       ["1 2", "compile", 'unexpected token Number("2")', 3],
+      ["1 ''", "compile", "unexpected token String", 3],
       ["'open", "compile", "literal not terminated", 6],
       ['"\\q"', "compile", "invalid char escape", 3],
       ["1x", "compile", 'bad number syntax: "1x"', 2],

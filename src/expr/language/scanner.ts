@@ -66,7 +66,7 @@ export const WORD_OPERATORS: ReadonlySet<string> = new Set(
 
 /** A token for messages. */
 export function tokenText({ kind, text }: Token): string {
-  return kind === "EOF" ? kind : `${kind}(${JSON.stringify(text)})`;
+  return kind === "EOF" || text === "" ? kind : `${kind}(${JSON.stringify(text)})`;
 }
 
 function fail(source: string, message: string, at: number): never {

@@ -1,5 +1,6 @@
 /** The typing rules of operators, calls and collection functions. */
 
+import type { Builtin } from "../functions/builtin.ts";
 import {
   ANY,
   BOOL,
@@ -255,4 +256,43 @@ export function argumentProblem(
     }
   }
   return undefined;
+}
+
+/** Counts of arguments that built-ins with signatures check themselves when they run. */
+const OWN_COUNTS: ReadonlyMap<string, string> = new Map(Object.entries({
+  ...{ trim: "1 or 2", split: "2 or 3", splitAfter: "2 or 3", replace: "3 or 4" },
+  ...{ bitand: "2", bitor: "2", bitxor: "2", bitnand: "2", bitshl: "2", bitshr: "2", bitushr: "2" },
+  ...{ bitnot: "1" },
+}));
+
+/** Built-ins that may then have any number of arguments; without one they give nil. */
+const ANY_COUNT = new Set(["first", "last"]);
+
+/** Built-ins that, when they run, don't look at arguments that are too many. */
+const LENIENT = new Set(["len", "abs", "ceil", "floor", "round", "int", "float", "date"]);
+
+/**
+ * What a built-in says at run time about the number of its arguments; undefined if it is fine. Calls that were checked
+ * before the run have the right number; those in the arguments of a function about which nothing is known were not.
+ */
+export function countProblem(
+  { check }: Pick<Builtin, "check">,
+  name: string,
+  count: number,
+): string | undefined {
+  const types = Array.from({ length: count }, () => ANY);
+  if (typeof check === "function") {
+    if (ANY_COUNT.has(name) || (count > 0 && LENIENT.has(name))) return undefined;
+    const result = check(types);
+    const isCount = "error" in result && result.error.startsWith("invalid number of arguments");
+    return isCount ? result.error : undefined;
+  }
+  const problems = check.map((signature) => argumentProblem(signature, types, name));
+  if (problems.includes(undefined)) return undefined;
+  const own = OWN_COUNTS.get(name);
+  if (own !== undefined) {
+    return `invalid number of arguments for ${name} (expected ${own}, got ${count})`;
+  }
+  const isShort = check.every(({ params }) => count < params.length);
+  return isShort ? problems[0]?.message : undefined;
 }

@@ -17,6 +17,7 @@ import {
   mapElementType,
   NamedInt,
   nilList,
+  objectOf,
   ownValue,
   typedList,
   type Value,
@@ -43,7 +44,9 @@ export function fetchMember(container: Value, key: Value): Value {
     }
     if (isValueMap(container)) {
       const name = stringKey(key);
-      return Object.hasOwn(container, name) ? container[name] ?? null : missingMember(container);
+      if (Object.hasOwn(container, name)) return container[name] ?? null;
+      // An object, such as a version, has only its methods; it is not a map in which names may be missing.
+      if (objectOf(container) === undefined) return missingMember(container);
     }
   }
   return fault(`cannot fetch ${goString(key, new RunContext())} from ${goTypeName(container)}`);
