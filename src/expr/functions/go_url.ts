@@ -106,6 +106,9 @@ export function parseUrl(text: string, fail: (reason: string) => never): Url {
     }
     const wrong = [...host].find((char) => char < "\x80" && char !== "%" && !HOST_CHARS.test(char));
     if (wrong !== undefined) refuse(`invalid character ${goQuote(wrong)} in host name`);
+    // Only bytes beyond ASCII and the percent sign may be escaped in a host; what follows that sign in brackets is a zone.
+    const ascii = /^\[.*%25/.test(host) ? null : /%(?!25)[0-7][0-9a-f]/i.exec(host);
+    if (ascii !== null) refuse(`invalid URL escape ${goQuote(ascii[0])}`);
     url.host = plain(host);
   }
   url.path = plain(rest);

@@ -276,6 +276,10 @@ test.each([
   ["sprig.semver('1').IncMajor(1)", "invalid number of arguments: expected 0, got 1"],
   ["sprig.semverCompare('?', '1.0.0')", "improper constraint: ?"],
   [
+    "sprig.urlParse('http://a%20b/')",
+    'unable to parse url: parse "http://a%20b/": invalid URL escape "%20"',
+  ],
+  [
     "sprig.urlParse('http://h:x/')",
     'unable to parse url: parse "http://h:x/": invalid port ":x" after host',
   ],
@@ -389,4 +393,9 @@ test("arguments that a built-in does not look at do no harm within those of a sp
 test("a version has only its methods", () => {
   expect(failure("sprig.semver('1.2.3').major")).toBe("cannot fetch major from *semver.Version");
   expect(evaluate("sprig.semver('1.2.3').Minor()")).toMatchObject({ value: 2n });
+});
+
+test("the name of a host may escape what is not ASCII", () => {
+  expect(evaluate("sprig.urlParse('http://a%c3%a9%25/').host")).toBe("aé%");
+  expect(evaluate("sprig.urlParse('http://[fe80::1%25en0%20]/').host")).toBe("[fe80::1%en0 ]");
 });
