@@ -52,15 +52,18 @@ export const WORKFLOW_WATCH_ROUTES: readonly Route[] = [
   }),
 ];
 
+/** So many small frames are made without a look at the clock: that costs as much as one of them. */
+const FEW = 8;
+
 /**
- * The frames of events. Those of large workflows, or of several, are made a little at a time: many watchers may each show
+ * The frames of events. Those of large workflows, or of many, are made a little at a time: many watchers may each show
  * something else of the same change, or come back together.
  */
 function framesOf(
   events: readonly WatchEvent[],
   frameOf: (event: WatchEvent) => FrameText,
 ): FrameText[] | Promise<FrameText[]> {
-  return events.length > 1 || events[0]?.isLarge === true
+  return events.length > FEW || events.some(({ isLarge }) => isLarge)
     ? framesInTurns(events, frameOf)
     : events.map(frameOf);
 }
