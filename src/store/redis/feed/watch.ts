@@ -1,6 +1,6 @@
 /**
- * Watches of the Redis adapter. All watches of a process share one reader and the latest changes it has seen; a watch
- * that is further behind reads by itself. A watch keeps only its version. Trouble with Redis makes it wait, not end.
+ * Watches of the Redis adapter. All watches of a process share one reader and the latest changes it has seen, and those that
+ * are further behind share their reads (`behind.ts`). A watch keeps only its version. Trouble with Redis makes it wait, not end.
  *
  * On a cluster the versions are the clocks of several servers: there the order between shards is only as good as those
  * clocks, and a watch that resumes may miss a change of a server whose clock is behind.
@@ -10,23 +10,26 @@ import type { Change, QueryStore } from "../../port.ts";
 import type { Version } from "../../version.ts";
 import { parseVersion } from "../../watch_feed.ts";
 import { LOOK_AGAIN_MS, type RedisContext } from "../context.ts";
+import { FeedBehind, firstOf } from "./behind.ts";
 import type { FeedEntry } from "./entry.ts";
 import { FeedReader } from "./reader.ts";
 import { FeedTail } from "./tail.ts";
 import { readVersion } from "../version.ts";
 
-/** Entries that are read from each feed at once for a watch that is behind. */
+/** Entries that are read from each feed at once where the tail does not go back far enough. */
 const READ_BEHIND = 8;
 
 export class RedisWatch implements Pick<QueryStore, "watch" | "changes" | "history"> {
   readonly #context: RedisContext;
   readonly #reader: FeedReader;
   readonly #tail: FeedTail;
+  readonly #behind: FeedBehind;
 
   constructor(context: RedisContext) {
     this.#context = context;
     this.#reader = new FeedReader(context);
     this.#tail = new FeedTail(context, this.#reader);
+    this.#behind = new FeedBehind(this.#reader);
   }
 
   watch(after: Version | undefined, signal: AbortSignal): AsyncIterable<Change[]> {
@@ -91,11 +94,8 @@ export class RedisWatch implements Pick<QueryStore, "watch" | "changes" | "histo
 
   async changes(after: Version): Promise<Change[]> {
     const at = parseVersion(after);
-    let found = this.#tail.after(at) ?? [];
-    if (found.length === 0) {
-      found = await this.#reader.read(at, READ_BEHIND);
-      await this.#reader.assertKept(at);
-    }
+    const recent = this.#tail.after(at) ?? [];
+    const found = recent.length > 0 ? firstOf(recent, at) : await this.#behind.after(at);
     return found.map(({ change }) => change);
   }
 
