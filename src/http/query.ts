@@ -192,6 +192,7 @@ export function parseInteger(text: string, bits: number): number {
  * anything: the reference does not look at the query of an event at all, and a sender does not repeat what got 400.
  */
 export function readablePart(text: string, schema: QuerySchema): string {
+  if (text === "") return text;
   return text.split("&").filter((pair) => {
     const [name = ""] = pair.split(/[=;]/, 1);
     return Object.hasOwn(schema, name) || isReadable(pair);
