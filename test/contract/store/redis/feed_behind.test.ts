@@ -91,16 +91,14 @@ test("they share what they read: each gets every change once, in portions, and R
   expect(ids).toHaveLength(SHARDS);
 });
 
-test("while Redis is away they are all told at once", async () => {
+test("while Redis does not answer they are all told at once, not one after the other", async () => {
   const [first = ""] = await write();
-  gate.refuse();
-  const begun = performance.now();
+  gate.silence();
   const asked = Array.from({ length: WATCHES }, () => store.query.changes(first));
   for (const { status } of await Promise.allSettled(asked)) expect(status).toBe("rejected");
-  expect(performance.now() - begun).toBeLessThan(5 * TIMEOUT_MS);
   gate.heal();
   await expect.poll(() => readAll(first).then(({ ids }) => ids.length, () => 0), {
     timeout: 10_000,
   })
     .toBe(COMMITS * SHARDS);
-});
+}, WATCHES * TIMEOUT_MS / 4);
