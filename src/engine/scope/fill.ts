@@ -6,7 +6,7 @@ import { joinScopes, narrow, NOTHING_MUST_EXIST, replaceTags, type Scope } from 
 import { keepOwn } from "./inline_templates.ts";
 import type { CallVariables } from "./inputs.ts";
 import { planOf } from "./template_plan.ts";
-import { GlobalScope, parametersJson } from "./workflow_variables.ts";
+import { GlobalScope, type GlobalScopeOptions, parametersJson } from "./workflow_variables.ts";
 
 /** A template with its inputs, and with every tag replaced that is known now. */
 export function fillTemplate(
@@ -50,10 +50,16 @@ export function fillFor<T>(
     new InputScope(inputs),
     planOf(template).paths,
     variables,
-    new GlobalScope(turn, { isEarly, hasEnd: variables.hasEnd }),
+    new GlobalScope(turn, isEarly ? variables : atBegin(variables)),
   );
   const scope = hidden === undefined ? all : narrow(all, (name) => !hidden.has(name));
   return replaceTags(value, scope, isEarly ? "early" : NOTHING_MUST_EXIST, turn.env);
+}
+
+/** All that is known when a node begins, also what changes while its template runs. */
+export function atBegin(variables: CallVariables): GlobalScopeOptions {
+  const { isEarly, hasEnd } = variables;
+  return isEarly ? { isEarly: false, hasEnd } : variables;
 }
 
 const PARAMETER = "inputs.parameters.";

@@ -13,7 +13,7 @@ import { joinScopes, mayHoldTag, replaceTags, type Scope } from "./expressions.t
 import { isFailure, NodeFailure } from "../failure.ts";
 import type { KnownEnd } from "../live.ts";
 import { findStored } from "../stored_manifests.ts";
-import { fillFor } from "./fill.ts";
+import { atBegin, fillFor } from "./fill.ts";
 import { GlobalScope } from "./workflow_variables.ts";
 import type { GivenArguments } from "./arguments.ts";
 import { workflowNamespace } from "../state.ts";
@@ -39,8 +39,7 @@ export function resolveInputs(
   const { inputs } = template;
   if (inputs === undefined) return {};
   // An input is bound once, when its node begins. So it takes what is known by then, also in a Steps template or DAG.
-  const { hasEnd } = variables;
-  const scope = () => joinScopes(variables, new GlobalScope(turn, { hasEnd }));
+  const scope = () => joinScopes(variables, new GlobalScope(turn, atBegin(variables)));
   const parameters = inputs.parameters?.map((input) => resolveParameter(turn, input, given, scope));
   const artifacts = inputs.artifacts?.map((input) => resolveArtifact(input, given));
   const resolved: Inputs = {};
