@@ -18,6 +18,11 @@ export interface WatchedFeed {
 
 /** Most changes that are handed over at once. */
 export const FEED_BATCH = 500;
+/**
+ * Characters of changes, about, that a watch gets at once while it is behind: it holds them until its client has taken them,
+ * and hundreds may come back together.
+ */
+export const BEHIND_SIZE = 2 ** 17;
 const IDLE_MS = 60_000;
 
 /** Yields the changes after a version until the signal aborts or the store is closed. The topic is `feed`. */

@@ -8,6 +8,7 @@ import type { Change } from "../port.ts";
 import { isLargeCreation, isNode, sizeOfNodes } from "../large_creation.ts";
 import { VersionTooOld } from "../port.ts";
 import type { changeReader } from "../unreadable_change.ts";
+import { BEHIND_SIZE } from "../watch_feed.ts";
 import type { Row, SqliteDatabase } from "./database.ts";
 import { parseEntry } from "./index_entry.ts";
 
@@ -96,9 +97,6 @@ export function readFeed(
   const sql = "SELECT * FROM feed WHERE version > ? ORDER BY version LIMIT ?";
   return database.all(sql, after, max).map((row) => changeOf(row, readChange));
 }
-
-/** Characters of changes that are read for a watch that is behind: it holds them until its client has taken them. */
-const BEHIND_SIZE = 2 ** 17;
 
 /** The same for a watch that is behind: fewer if they are large, and at least one. @throws {VersionTooOld} */
 export function readBehind(

@@ -19,18 +19,23 @@ function listen() {
   return { log, lines };
 }
 
-test("a wrong port is told once, however often it is tried, and the attempts go on", async () => {
-  const port = await freePort();
-  const { log, lines } = listen();
-  const stop = new AbortController();
-  const setting = {
-    store: `redis://:secret@127.0.0.1:${port}`,
+/** What a server is told about a store at an address. */
+function settingOf(store: string) {
+  return {
+    store,
     shards: 2,
     durability: "always" as const,
     redisWait: 0,
     redisWaitTimeout: 1_000,
     labelPrefix: "workflows.argoproj.io/",
   };
+}
+
+test("a wrong port is told once, however often it is tried, and the attempts go on", async () => {
+  const port = await freePort();
+  const { log, lines } = listen();
+  const stop = new AbortController();
+  const setting = settingOf(`redis://:secret@127.0.0.1:${port}`);
   const reached = reachStore(setting, log, stop.signal, () => {});
   const attempts = 2;
   await new Promise((resolve) => setTimeout(resolve, attempts * 5_500));
@@ -52,14 +57,7 @@ test("a wrong password is told soon", async () => {
   cleanUp.push(() => server.stop());
   const { log, lines } = listen();
   const stop = new AbortController();
-  const setting = {
-    store: `redis://:wrong@127.0.0.1:${server.port}`,
-    shards: 2,
-    durability: "always" as const,
-    redisWait: 0,
-    redisWaitTimeout: 1_000,
-    labelPrefix: "workflows.argoproj.io/",
-  };
+  const setting = settingOf(`redis://:wrong@127.0.0.1:${server.port}`);
   const reached = reachStore(setting, log, stop.signal, () => {});
   await expect.poll(() => lines[0]?.reason, { timeout: 3_000 }).toMatch(/WRONGPASS/);
   stop.abort();
@@ -75,14 +73,7 @@ test("what is wrong with a store that was reached is told", async () => {
   ]);
   cleanUp.push(() => server.stop());
   const { log, lines } = listen();
-  const setting = {
-    store: server.url,
-    shards: 2,
-    durability: "always" as const,
-    redisWait: 0,
-    redisWaitTimeout: 1_000,
-    labelPrefix: "workflows.argoproj.io/",
-  };
+  const setting = settingOf(server.url);
   const store = await reachStore(setting, log, new AbortController().signal, () => {});
   cleanUp.push(() => store.close());
   expect(lines.map(({ msg, trouble }) => [msg, trouble])).toEqual([
@@ -94,14 +85,7 @@ test("a new store on a Redis that takes no writes is made once it does", async (
   const server = await startRedisServer(["--maxmemory", "1"]);
   cleanUp.push(() => server.stop());
   const { log, lines } = listen();
-  const setting = {
-    store: server.url,
-    shards: 2,
-    durability: "always" as const,
-    redisWait: 0,
-    redisWaitTimeout: 1_000,
-    labelPrefix: "workflows.argoproj.io/",
-  };
+  const setting = settingOf(server.url);
   const reached = reachStore(setting, log, new AbortController().signal, () => {});
   reached.catch(() => {});
   await expect.poll(() => lines.map(({ reason }) => reason), { timeout: 5_000 }).toEqual([
@@ -140,14 +124,7 @@ const MISFITS: [what: string, args: string[], address: (place: string) => string
 test.each(MISFITS)("%s ends the start", async (_, args, address, told) => {
   const server = await startRedisServer(args);
   cleanUp.push(() => server.stop());
-  const setting = {
-    store: address(`127.0.0.1:${server.port}`),
-    shards: 2,
-    durability: "always" as const,
-    redisWait: 0,
-    redisWaitTimeout: 1_000,
-    labelPrefix: "workflows.argoproj.io/",
-  };
+  const setting = settingOf(address(`127.0.0.1:${server.port}`));
   const { log, lines } = listen();
   const stop = AbortSignal.timeout(5_000);
   await expect(reachStore(setting, log, stop, () => {})).rejects.toThrow(told);

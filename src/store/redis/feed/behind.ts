@@ -4,13 +4,12 @@
  */
 import { isProblem, ProblemCode } from "../../../base/problem.ts";
 import { systemClock } from "../../../platform/clock.ts";
+import { BEHIND_SIZE } from "../../watch_feed.ts";
 import type { FeedEntry } from "./entry.ts";
 import type { FeedReader } from "./reader.ts";
 
 /** Entries that are read from each feed at once. */
 const READ = 8;
-/** Characters of entries that a watch gets at once: it holds them until its client has taken them. */
-const PORTION_SIZE = 2 ** 17;
 /** Characters of entries that are kept for others. The last page is kept whatever its size. */
 const KEPT_SIZE = 2 ** 23;
 /** How long they are kept after the last read, ms. */
@@ -96,7 +95,7 @@ export function firstOf(entries: readonly FeedEntry[], version: number): FeedEnt
   let size = 0;
   for (const entry of entries) {
     if (entry.version <= version) continue;
-    if (size >= PORTION_SIZE && entry.version !== first.at(-1)?.version) break;
+    if (size >= BEHIND_SIZE && entry.version !== first.at(-1)?.version) break;
     first.push(entry);
     size += entry.size;
   }
