@@ -12,8 +12,16 @@ const PROCESSORS = availableParallelism();
 const SERVERS = Math.min(3, PROCESSORS + 1);
 /** Needs Helm, not Redis. */
 const CHART = "test/contract/helm/**/*.test.ts";
-/** The same on both runtimes: what could differ lies below, and has tests of its own. */
-const USE_CASES = "test/contract/service/**/*.test.ts";
+/**
+ * The same on both runtimes: what could differ lies below, and has tests of its own. Use cases, and what is stored in large
+ * amounts, damaged, or copied: the stores themselves have `store.test.ts`, which runs on both.
+ */
+const ABOVE_THE_RUNTIME = [
+  "test/contract/service/**/*.test.ts",
+  "test/contract/store/copy.test.ts",
+  "test/contract/store/large_workflows.test.ts",
+  "test/contract/store/unreadable_*.test.ts",
+];
 const CONTRACT = {
   globalSetup: ["test/support/global_setup.ts"],
   testTimeout: 60_000,
@@ -79,10 +87,15 @@ export default defineConfig({
         ...SHARED,
         ...CONTRACT,
         include: ["test/contract/**/*.test.ts"],
-        exclude: [CHART, USE_CASES],
+        exclude: [CHART, ...ABOVE_THE_RUNTIME],
       }),
       // Node leaves them out.
-      project("use-cases", SERVERS, { ...SEEDED, ...SHARED, ...CONTRACT, include: [USE_CASES] }),
+      project("use-cases", SERVERS, {
+        ...SEEDED,
+        ...SHARED,
+        ...CONTRACT,
+        include: ABOVE_THE_RUNTIME,
+      }),
       // Pure computing on a simulated clock; it starts as many processes as it can use.
       project("simulation", PROCESSORS, {
         include: ["test/simulation/**/*.test.ts"],
