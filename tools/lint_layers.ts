@@ -96,9 +96,10 @@ export const ROOMS: Record<string, Record<string, readonly string[]>> = {
     selectors: ["values"],
   },
   spec: {
-    ".": ["schema", "validation"],
+    ".": ["schema", "validation", "yaml"],
     schema: ["."],
-    validation: [".", "schema"],
+    validation: [".", "schema", "yaml"],
+    yaml: [],
   },
   engine: {
     ".": ["cleanup", "life", "locks", "nodes", "orders", "scope", "shutdown", "stored"],

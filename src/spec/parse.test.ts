@@ -50,6 +50,37 @@ merged: {<<: *base, z: 2}
     expect(() => values("a: 1\n---\n\ufeffb: [\n")).toThrow("the [ on line 3, column 4 is");
   });
 
+  it.each([
+    ['a:\n  b: ["\n    x &&\n    y\n  "]\n  c: 1\n', { a: { b: [" x && y "], c: 1 } }],
+    ['a:\n  b: "x\n  y"\n', { a: { b: "x y" } }],
+    ["a:\n- b: 'x\n\ny'\n  c: |\n   'z\n", { a: [{ b: "x\ny", c: "'z\n" }] }],
+    ["a:\n  b: [x,\n  w, {z:\n1}]\n  c: {d: [\n]}\n", {
+      a: { b: ["x", "w", { z: 1 }], c: { d: [] } },
+    }],
+    ["a:\n  b: 'x ''\nc: ''y'''\n", { a: { b: "x ' c: 'y'" } }],
+    ["a: [apply, -f, -]\nb: [-, [-]]\n", { a: ["apply", "-f", "-"], b: ["-", ["-"]] }],
+  ])(
+    "takes %j as the reference does, however lines between quotes and brackets are indented",
+    (text, value) => {
+      expect(values(text)).toEqual([value]);
+    },
+  );
+
+  it("keeps the lines of what stands after texts that are indented too little", () => {
+    const text = 'kind: Workflow\nspec:\n  entrypoint: "a\n  b"\n  suspend: maybe\n';
+    expect(() => parseManifests(text)).toThrow("line 5: json: cannot unmarshal string");
+  });
+
+  it.each([
+    'a:\n  b: "x\n---\n  y"\n',
+    "a:\n  b: [x,\n--- \n  y]\n",
+    "a: [- ]",
+    'a:\n  b: "x\n  y" z\n',
+    `a: "x\ny: "${"[".repeat(300)}`,
+  ])("refuses %j all the same", (text) => {
+    expect(() => parseDocuments(text)).toThrow(ParseError);
+  });
+
   it("reads whole numbers to other bases, as the reference does", () => {
     expect(values("[0o755, 0O7, -0o1_0, 0X1F, 0B11, 0x1f, 0b11, 010]")).toEqual([
       [493, 7, -8, 31, 3, 31, 3, 8],

@@ -18,7 +18,8 @@ import { Problem, ProblemCode } from "../base/problem.ts";
 import { mayLoseDigits, settleIntegers, withExactItems } from "./exact_items.ts";
 import { DecodeError, type DecodeOptions, type Path } from "./schema/decode.ts";
 import { type AnyManifest, decodeAny } from "./schema/decode_manifest.ts";
-import { YAML_OPTIONS } from "./yaml_options.ts";
+import { lexFreely, parseFreely } from "./yaml/documents.ts";
+import { YAML_OPTIONS } from "./yaml/options.ts";
 
 /** Bounds of an input, whose nesting is bounded as well, and how its numbers are read. */
 export interface ParseLimits {
@@ -129,9 +130,9 @@ function parseJson(text: string): ParsedDocument[] | undefined {
  * Nested brackets cost the parser much more than the lexer, so they are counted first.
  * @throws {ParseError}
  */
-function checkBrackets(text: string): void {
+function checkBrackets(lexemes: Iterable<string>): void {
   let depth = 0;
-  for (const lexeme of new Lexer().lex(text)) {
+  for (const lexeme of lexemes) {
     if (lexeme === "[" || lexeme === "{") depth++;
     else if (lexeme === "]" || lexeme === "}") depth = Math.max(0, depth - 1);
     if (depth > MAX_DEPTH) throw new ParseError(TOO_DEEP);
@@ -145,18 +146,22 @@ function hasManyBrackets(text: string): boolean {
 }
 
 function parseYaml(text: string, isExact: boolean): ParsedDocument[] {
-  if (hasManyBrackets(text)) checkBrackets(text);
+  const isDeep = hasManyBrackets(text);
+  if (isDeep) checkBrackets(lexFreely(text));
   const lines = new LineCounter();
+  const options = {
+    ...YAML_OPTIONS,
+    stringKeys: isExact,
+    intAsBigInt: isExact || mayLoseDigits(text),
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: "silent",
+  } as const;
   let documents: Document.Parsed[];
   try {
-    documents = [...parseAllDocuments(text, {
-      ...YAML_OPTIONS,
-      stringKeys: isExact,
-      intAsBigInt: isExact || mayLoseDigits(text),
-      lineCounter: lines,
-      prettyErrors: false,
-      logLevel: "silent",
-    })];
+    const free = parseFreely(text, options);
+    if (free === undefined && isDeep) checkBrackets(new Lexer().lex(text));
+    documents = free ?? [...parseAllDocuments(text, options)];
   } catch (error) {
     if (error instanceof RangeError) throw new ParseError(TOO_DEEP);
     throw error;

@@ -466,6 +466,7 @@ test.each([
 test("a patch is read as YAML 1.1, and must be YAML", () => {
   expect(applyPodPatch({}, "a: 0644\nb: on\nc: e2\n")).toEqual({ a: 420, b: true, c: "e2" });
   expect(() => applyPodPatch({}, "a: [")).toThrow("podSpecPatch is not JSON or YAML");
+  expect(applyPodPatch({}, "a:\n  b: 'c\n  d'\n")).toEqual({ a: { b: "c d" } });
 });
 
 function mainOf(spec: JsonObject): JsonObject {

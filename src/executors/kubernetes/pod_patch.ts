@@ -1,8 +1,8 @@
 /** Pure: `podSpecPatch`, a strategic merge patch of the pod's spec as JSON or YAML text. */
-import { parse } from "yaml";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { YAML_OPTIONS } from "../../spec/yaml_options.ts";
+import { yamlValue } from "../../spec/yaml/documents.ts";
+import { YAML_OPTIONS } from "../../spec/yaml/options.ts";
 
 /** Lists that are merged, and what tells their entries apart. All other lists are replaced, as Kubernetes does it. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ export function applyPodPatch(spec: JsonObject, patch: string | undefined): Json
   if (patch === undefined || patch.trim() === "") return spec;
   let read: Json;
   try {
-    read = parse(patch, YAML_OPTIONS) as Json;
+    read = yamlValue(patch, YAML_OPTIONS) as Json;
   } catch (error) {
     throw new Error(`podSpecPatch is not JSON or YAML: ${String(error)}`);
   }

@@ -19,3 +19,23 @@ day: 2024-01-02
     day: "2024-01-02",
   });
 });
+
+test("a manifest with a mistake is refused, not taken as far as it was read", () => {
+  expect(() => readManifest("kind: X\nmetadata: {name: a\n", false, false)).toThrow(
+    /^resource\.manifest is not YAML: Flow map .* at line 3, column 1$/,
+  );
+  // As a parameter with line breaks leaves it.
+  expect(() => readManifest("kind: ConfigMap\ndata:\n  text: a\nb: c: d\n", false, false)).toThrow(
+    "resource.manifest is not YAML: Nested mappings",
+  );
+  expect(() => readManifest("- op: add\n  - path\n", true, true)).toThrow("is not YAML");
+});
+
+test("of two members with one name, the last counts", () => {
+  expect(readManifest("a: 1\na: 2\n", false, false)).toEqual({ a: 2 });
+});
+
+test("lines between quotes may be indented as one likes", () => {
+  expect(readManifest('kind: X\ndata:\n  text: "a\n  b"\n', false, false))
+    .toEqual({ kind: "X", data: { text: "a b" } });
+});

@@ -1,14 +1,15 @@
 /** The manifest of a resource template. */
 import { readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { parseAllDocuments } from "yaml";
+import type { Document } from "yaml";
 import type { ArtifactStore } from "../../artifacts/port.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { Json } from "../../base/json.ts";
 import type { TaskSpec } from "../../engine/effect.ts";
 import { makeTempFolder } from "../../platform/process/temp_folders.ts";
 import type { ResourceTemplate } from "../../spec/manifest.ts";
-import { YAML_OPTIONS } from "../../spec/yaml_options.ts";
+import { parseYaml } from "../../spec/yaml/documents.ts";
+import { YAML_OPTIONS } from "../../spec/yaml/options.ts";
 import { artifactScope } from "../artifact_scope.ts";
 
 /** Most bytes of a manifest: more than a cluster stores of one object. */
@@ -55,8 +56,9 @@ export async function manifestText(
  * @param mayBeEmpty flags name the object
  */
 export function readManifest(manifest: string, isPatch: boolean, mayBeEmpty: boolean): Json {
-  const documents = parseAllDocuments(manifest, YAML_OPTIONS)
-    .map((document) => document.toJS() as Json)
+  // As for kubectl, the last of two members with one name counts.
+  const documents = parseYaml(manifest, { ...YAML_OPTIONS, uniqueKeys: false })
+    .map((document) => valueOf(document))
     .filter((document) => document !== null);
   const [only = null] = documents;
   if (documents.length === 0 && mayBeEmpty && !isPatch) return {};
@@ -69,4 +71,11 @@ export function readManifest(manifest: string, isPatch: boolean, mayBeEmpty: boo
     throw new Error(`resource.manifest has ${documents.length} objects, it must have one`);
   }
   return only;
+}
+
+/** What was read before a mistake is something else than what was meant. */
+function valueOf(document: Document.Parsed): Json {
+  const [error] = document.errors;
+  if (error === undefined) return document.toJS() as Json;
+  throw new Error(`resource.manifest is not YAML: ${error.message.split(/:?\n/)[0]}`);
 }

@@ -1,8 +1,9 @@
 /** Rules for templates that work on a Kubernetes resource. */
-import { type Document, isCollection, parseAllDocuments, visit } from "yaml";
+import { type Document, isCollection, visit } from "yaml";
 import type { Template } from "../manifest.ts";
 import { isPlaceholder } from "../placeholder.ts";
 import { SpecError } from "../spec_error.ts";
+import { parseYaml } from "../yaml/documents.ts";
 
 const ACTIONS = ["get", "create", "apply", "delete", "replace", "patch"];
 const EXPRESSION_TAG = /\{\{\s*=\s*.+?\s*\}\}/g;
@@ -47,7 +48,7 @@ export function checkResourceTemplate(place: string, template: Template): void {
  * replaced first, since unquoted ones need not be YAML.
  */
 function isYaml(manifest: string): boolean {
-  const [first] = parseAllDocuments(manifest.replace(EXPRESSION_TAG, "placeholder"), {
+  const [first] = parseYaml(manifest.replace(EXPRESSION_TAG, "placeholder"), {
     version: "1.1",
     logLevel: "silent",
     uniqueKeys: false,

@@ -527,6 +527,7 @@ describe("validateWorkflow() of bodies", () => {
     ],
     ['resource: {action: create, manifest: "a: {{= x + 1}}"}', ""],
     ['resource: {action: create, manifest: "a: 1\\na: 2"}', ""],
+    [`resource: {action: create, manifest: "a:\\n  b: 'c\\n  d'"}`, ""],
     ['resource: {action: create, manifest: "a: 1\\n---\\nb: ["}', ""],
     ['resource: {action: create, manifest: "a: &b 1\\nc: *b"}', ""],
     [

@@ -1,6 +1,6 @@
 /** Reads and writes YAML. What does so is loaded when the first text is needed. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { YAML_OPTIONS } from "../../../spec/yaml_options.ts";
+import { YAML_OPTIONS } from "../../../spec/yaml/options.ts";
 
 /** Texts that YAML 1.1 reads as something else (`yes`, `0755`) are quoted: manifests are read as YAML 1.1. */
 export const YAML_FORM = { lineWidth: 0, version: "1.1" } as const;
@@ -23,6 +23,6 @@ export function useYaml(value: unknown): string | undefined {
 
 /** @throws {Error} with the line of what is no YAML */
 export async function readYaml<Value>(text: string): Promise<Value> {
-  const { parse } = await import("yaml");
-  return parse(text, YAML_OPTIONS) as Value;
+  const { yamlValue } = await import("../../../spec/yaml/documents.ts");
+  return yamlValue(text, YAML_OPTIONS) as Value;
 }

@@ -33,6 +33,12 @@ describe("what is no YAML of one manifest", () => {
   });
 });
 
+test("lines between quotes may be indented as one likes, as the server takes them", () => {
+  const text = 'metadata:\n  name: a\nspec:\n  entrypoint: "a\n  b"\n  x: 1\n';
+  expect(readText(text).faults).toEqual([]);
+  expect(told(text)).toEqual([["x", "“x” is not known here."]]);
+});
+
 describe("what the schema does not allow", () => {
   test("is told at its place, with the name that was probably meant", () => {
     expect(told(TEXT)).toEqual([

@@ -10,7 +10,8 @@ import {
   visit,
 } from "yaml";
 import { nearestName } from "../../../base/nearest_name.ts";
-import { YAML_OPTIONS } from "../../../spec/yaml_options.ts";
+import { parseFreely } from "../../../spec/yaml/documents.ts";
+import { YAML_OPTIONS } from "../../../spec/yaml/options.ts";
 import { TEXTS } from "../texts.ts";
 import { type JsonSchema, memberOf, resolved, typeOf } from "./manifest_schema.ts";
 
@@ -32,7 +33,7 @@ export interface ReadText {
 }
 
 export function readText(text: string): ReadText {
-  const document = parseDocument(text, YAML_OPTIONS);
+  const document = readDocument(text);
   const faults = document.errors.slice(0, MOST).map(({ code, message, pos: [from, to] }) => ({
     from: Math.min(from, text.length),
     to: Math.min(Math.max(to, from), text.length),
@@ -43,6 +44,11 @@ export function readText(text: string): ReadText {
   }));
   const isEmpty = faults.length === 0 && document.contents === null;
   return { document, faults: isEmpty ? [{ from: 0, to: 0, message: TEXTS.code.empty }] : faults };
+}
+
+function readDocument(text: string): Document.Parsed {
+  const [only, ...more] = parseFreely(text, YAML_OPTIONS) ?? [];
+  return only !== undefined && more.length === 0 ? only : parseDocument(text, YAML_OPTIONS);
 }
 
 /** What the schema does not allow. */

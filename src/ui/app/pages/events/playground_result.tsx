@@ -1,7 +1,7 @@
 /** What a binding would do with an event. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { YAML_OPTIONS } from "../../../../spec/yaml_options.ts";
+import { YAML_OPTIONS } from "../../../../spec/yaml/options.ts";
 import { readAgain, type Telling } from "../../data/again.ts";
 import { troubleOf } from "../../data/api.ts";
 import { type Preview, testBinding, type TestedEvent } from "../../data/deliveries.ts";
@@ -68,9 +68,9 @@ async function attempt(
 
 /** @throws {Error} with the line of what is no YAML */
 async function manifestOf(text: string): Promise<unknown> {
-  const { parse } = await import("yaml");
+  const { yamlValue } = await import("../../../../spec/yaml/documents.ts");
   try {
-    return parse(text, YAML_OPTIONS) ?? {};
+    return yamlValue(text, YAML_OPTIONS) ?? {};
   } catch (error) {
     throw new Error(TEXTS.events.playground.manifestWrong(wordsOf(error)));
   }
