@@ -155,6 +155,8 @@ priority: 3`;
 
 describe("validateWorkflow() refuses, in the reference's words,", () => {
   const bare = main("container: {image: i}");
+  const plugin = (more: string) =>
+    `executorPlugins: [{spec: {sidecar: {container: {ports: [{containerPort: 1}], ${more}}}}}]`;
   const rows: [string, string, string][] = [
     // Names and references
     [
@@ -357,6 +359,26 @@ describe("validateWorkflow() refuses, in the reference's words,", () => {
       "resources a pod as a whole can't have",
       workflow(bare, "podResources: {limits: {cpu: 1, nvidia.com/gpu: 1}}"),
       'spec.podResources.limits: "nvidia.com/gpu" is not a valid pod-level resource, only cpu, memory and hugepages-* are supported',
+    ],
+    [
+      "a plugin without a port",
+      workflow(bare, "executorPlugins: [{}]"),
+      "spec.executorPlugins: at least one port is mandatory",
+    ],
+    [
+      "a plugin that requests nothing",
+      workflow(bare, plugin("resources: {limits: {}}")),
+      "spec.executorPlugins: resources requests are mandatory",
+    ],
+    [
+      "a plugin without limits",
+      workflow(bare, plugin("resources: {requests: {}}")),
+      "spec.executorPlugins: resources limits are mandatory",
+    ],
+    [
+      "a plugin without a security context",
+      workflow(bare, plugin("resources: {requests: {}, limits: {}}")),
+      "spec.executorPlugins: security context is mandatory",
     ],
     [
       "device claims where there is no pod",

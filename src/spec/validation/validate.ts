@@ -25,6 +25,7 @@ import { SpecError, withPrefix } from "../spec_error.ts";
 import { CheckWork } from "./check_work.ts";
 import { checkArguments } from "./arguments.ts";
 import { checkCronSpec } from "./cron.ts";
+import { checkExecutorPlugins } from "./executor_plugins.ts";
 import { checkHooks } from "./hooks.ts";
 import { holdsTag } from "./inputs_outputs.ts";
 import { checkNames, checkObjectName, MAX_CRON_NAME } from "./names.ts";
@@ -180,6 +181,7 @@ function walkTemplates(
   checkHooks("hooks", spec.hooks);
   checkPodGc(spec);
   checkPodResources("spec.podResources", spec.podResources);
+  checkExecutorPlugins(spec.executorPlugins);
   for (const { name = "" } of (stored?.spec ?? spec).templates ?? []) {
     withPrefix(`templates.${name} `, () => walk.checkCall(call(name), owner));
   }
