@@ -98,3 +98,28 @@ test("so is one with very many annotations", async () => {
   expect(checkSmall({ kind: "Workflow", manifest, templates: new Map(), options: {} })).toBe(false);
   expect(await verdict(manifest, thread)).toBe("valid");
 });
+
+test("a stored template that only an argument names is needed, whatever else is wrong", async () => {
+  const step = { name: "s", templateRef: { name: "{{workflow.parameters.t}}", template: "x" } };
+  const check = (main: Template, on: typeof thread | undefined) =>
+    checkManifest({
+      kind: "Workflow",
+      manifest: {
+        metadata: { namespace: "n" },
+        spec: {
+          entrypoint: "main",
+          arguments: { parameters: [{ name: "t", value: "stored" }] },
+          templates: [main, { ...dag(LARGE), name: "large" }, wait],
+        },
+      },
+      templates: new Map([["WorkflowTemplate/n/{{workflow.parameters.t}}", undefined]]),
+      options: {},
+    }, on);
+  const main = { name: "main", steps: [[step, { ...step, name: "t" }, { name: "s" }]] };
+  for (const on of [thread, undefined]) {
+    await expect(check(main, on)).rejects.toMatchObject({
+      name: "TemplatesNeeded",
+      places: [["WorkflowTemplate", "n", "stored"]],
+    });
+  }
+});

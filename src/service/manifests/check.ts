@@ -8,14 +8,15 @@ import { systemClock } from "../../platform/clock.ts";
 import { JobTooLong, TooManyJobs, WorkThread } from "../../platform/work_thread.ts";
 import type { CronWorkflow, Workflow, WorkflowTemplate } from "../../spec/manifest.ts";
 import { CheckTooCostly } from "../../spec/validation/check_work.ts";
+import type { TemplatePlace } from "../../spec/validation/owner.ts";
 import {
   validateCronWorkflow,
   validateWorkflow,
   validateWorkflowTemplate,
+  type ValidationContext,
   type ValidationOptions,
 } from "../../spec/validation/validate.ts";
 import { weightOf } from "../../spec/validation/weight.ts";
-import type { FindTemplate } from "./stored_templates.ts";
 
 /** Up to this weight (see `weightOf`) a manifest is checked at once, which takes about ten milliseconds at most. */
 const MAX_SMALL = 8_000;
@@ -37,6 +38,17 @@ export type ManifestCheck =
     | { kind: "CronWorkflow"; manifest: CronWorkflow }
   );
 
+/** Stored templates that must be loaded before a manifest can be checked: only its arguments name them. */
+export class TemplatesNeeded extends Error {
+  readonly places: readonly TemplatePlace[];
+
+  constructor(places: readonly TemplatePlace[]) {
+    super("the manifest reaches stored templates that are not loaded");
+    this.name = "TemplatesNeeded";
+    this.places = places;
+  }
+}
+
 /** A thread for `checkManifest`. */
 export function createCheckThread(): WorkThread {
   // The name of this module ends in .js in the built package.
@@ -50,6 +62,7 @@ export function createCheckThread(): WorkThread {
  * Checks a manifest.
  * @param thread checks large manifests; absent: they are checked here too
  * @throws {Problem} as the rules of its kind; Unavailable when too many manifests wait to be checked
+ * @throws {TemplatesNeeded}
  */
 export async function checkManifest(
   check: ManifestCheck,
@@ -86,6 +99,7 @@ export async function checkLarge(
   }
   const refusal = JSON.parse(answer) as Refusal | null;
   if (refusal === null) return;
+  if ("needed" in refusal) throw new TemplatesNeeded(refusal.needed);
   if ("defect" in refusal) throw new Error(refusal.defect);
   throw new Problem(refusal.code, refusal.message, { status: refusal.status });
 }
@@ -94,6 +108,7 @@ export async function checkLarge(
  * Checks a manifest here if it and what it reaches are checked in no time.
  * @returns whether it was checked. Else `checkLarge` does it
  * @throws {Problem} as the rules of its kind
+ * @throws {TemplatesNeeded}
  */
 export function checkSmall(check: ManifestCheck): boolean {
   const { manifest: { metadata, spec }, templates } = check;
@@ -125,8 +140,11 @@ interface CheckMessage {
   templates: [key: string, template: WorkflowTemplate | undefined][];
 }
 
-/** The thread's answer when a rule is broken, or when it meets a defect. */
-type Refusal = { code: ProblemCode; status: number; message: string } | { defect: string };
+/** The thread's answer when a rule is broken, when templates are missing, or when it meets a defect. */
+type Refusal =
+  | { code: ProblemCode; status: number; message: string }
+  | { needed: readonly TemplatePlace[] }
+  | { defect: string };
 
 /** Answers a check on the thread. */
 export function answerCheck(text: string): string {
@@ -139,28 +157,44 @@ export function answerCheck(text: string): string {
   } catch (error) {
     const refusal: Refusal = error instanceof Problem
       ? { code: error.code, status: error.status, message: error.message }
+      : error instanceof TemplatesNeeded
+      ? { needed: error.places }
       : { defect: error instanceof Error ? error.stack ?? error.message : String(error) };
     return JSON.stringify(refusal);
   }
 }
 
-/** @throws {Problem} as the rules of its kind */
+/** @throws {Problem} as the rules of its kind; {@link TemplatesNeeded}, whatever else is wrong */
 function checkNow(check: ManifestCheck, isShort = false): void {
-  const { templates, options } = check;
-  const findTemplate: FindTemplate = (kind, namespace, name) =>
-    templates.get(`${kind}/${namespace}/${name}`);
+  const { templates } = check;
+  let needed: Map<string, TemplatePlace> | undefined;
+  const context: ValidationContext = {
+    isShort,
+    findTemplate: (kind, namespace, name) => templates.get(`${kind}/${namespace}/${name}`),
+    isUnknown(...place) {
+      const key = place.join("/");
+      if (templates.has(key)) return false;
+      (needed ??= new Map()).set(key, place);
+      return true;
+    },
+  };
+  try {
+    checkByKind(check, context);
+  } catch (error) {
+    if (needed === undefined || !(error instanceof Problem)) throw error;
+  }
+  if (needed !== undefined) throw new TemplatesNeeded([...needed.values()]);
+}
+
+function checkByKind(check: ManifestCheck, context: ValidationContext): void {
+  const { options } = check;
   switch (check.kind) {
     case "Workflow":
-      return validateWorkflow(check.manifest, { findTemplate, isShort }, options);
+      return validateWorkflow(check.manifest, context, options);
     case "WorkflowTemplate":
     case "ClusterWorkflowTemplate":
-      return validateWorkflowTemplate(
-        check.manifest,
-        check.kind,
-        { findTemplate, isShort },
-        options,
-      );
+      return validateWorkflowTemplate(check.manifest, check.kind, context, options);
     case "CronWorkflow":
-      return validateCronWorkflow(check.manifest, { findTemplate, isShort }, options);
+      return validateCronWorkflow(check.manifest, context, options);
   }
 }

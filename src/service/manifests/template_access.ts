@@ -1,9 +1,10 @@
 /** The stored templates that a manifest reaches, and the right of the caller to get each. */
 import type { Caller } from "../../auth/port.ts";
 import { isJsonObject, type Json } from "../../base/json.ts";
-import { invalid } from "../../base/problem.ts";
+import { invalid, type Problem } from "../../base/problem.ts";
 import { isShared } from "../../base/shared_json.ts";
 import { ManifestKind, type WorkflowTemplate } from "../../spec/manifest.ts";
+import type { TemplatePlace } from "../../spec/validation/owner.ts";
 import { manifestObject } from "../../store/manifest_object.ts";
 import { requireAccess } from "../access.ts";
 import type { ServiceDeps } from "../deps.ts";
@@ -93,9 +94,7 @@ async function loadAll(
       const place = ref.clusterScope ? "" : namespace;
       const key = keyOf(ref, namespace);
       if (loaded.has(key)) continue;
-      if (loaded.size >= MAX_REFERENCES) {
-        throw invalid(`the manifest reaches more than ${MAX_REFERENCES} stored templates`);
-      }
+      if (loaded.size >= MAX_REFERENCES) throw tooManyReferences();
       const { resource } = MANIFEST_RESOURCES[kind];
       await requireAccess(caller, { verb: "get", resource, namespace: place, name: ref.name });
       const template = source?.get(key) ?? await readTemplate(deps, kind, place, ref.name);
@@ -105,6 +104,30 @@ async function loadAll(
   }
   const [[key, only] = ["", undefined]] = loaded;
   return only !== undefined && loaded.size === 1 ? reachedAlone(key, only) : loaded;
+}
+
+/**
+ * Loads further templates that a manifest reaches, and what these reach.
+ * @param before what was loaded for it until now
+ * @throws {Problem} as {@link loadTemplates}
+ */
+export async function loadMoreTemplates(
+  deps: ServiceDeps,
+  caller: Caller,
+  places: readonly TemplatePlace[],
+  namespace: string,
+  before: Reached,
+): Promise<Reached> {
+  const spec = places.map(([kind, , name]) => ({
+    templateRef: { name, clusterScope: kind === "ClusterWorkflowTemplate" },
+  }));
+  const all = new Map([...before, ...await loadAll(deps, caller, spec, namespace, before)]);
+  if (all.size > MAX_REFERENCES) throw tooManyReferences();
+  return all;
+}
+
+function tooManyReferences(): Problem {
+  return invalid(`the manifest reaches more than ${MAX_REFERENCES} stored templates`);
 }
 
 async function readTemplate(

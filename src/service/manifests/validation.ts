@@ -1,6 +1,7 @@
 /** Validation of manifests together with the templates in the store. The spec layer has the rules; this loads what they need. */
 import type { Caller } from "../../auth/port.ts";
 import { defined } from "../../base/defined.ts";
+import { invalid } from "../../base/problem.ts";
 import {
   type ClusterWorkflowTemplate,
   type CronWorkflow,
@@ -15,11 +16,23 @@ import {
   checkSubscribedNamespaces,
   validateSubscription,
 } from "../../spec/validation/subscription.ts";
+import type { TemplatePlace } from "../../spec/validation/owner.ts";
 import type { ValidationOptions } from "../../spec/validation/validate.ts";
 import type { ServiceDeps, ServiceSettings } from "../deps.ts";
-import { checkLarge, checkManifest, checkSmall, type ManifestCheck } from "./check.ts";
+import {
+  checkLarge,
+  checkManifest,
+  checkSmall,
+  type ManifestCheck,
+  TemplatesNeeded,
+} from "./check.ts";
 import { storedTemplatesOf } from "./stored_templates.ts";
-import { finderOf, loadReachedTemplates, type Reached } from "./template_access.ts";
+import {
+  finderOf,
+  loadMoreTemplates,
+  loadReachedTemplates,
+  type Reached,
+} from "./template_access.ts";
 
 /** Manifests that are checked before they are stored: types by kind. */
 export interface CheckedManifests {
@@ -63,10 +76,45 @@ export async function validateNewWorkflow(
   const manifest = withNamespace(workflow, namespace);
   const bounded = optionsOf(deps.settings, options);
   const check = { kind: "Workflow", manifest, templates, options: bounded } as const;
-  const small = checkSmall(check);
-  if (!small) await checkLarge(check, deps.checks);
-  const stored = storedOf(manifest, namespace, templates);
-  return { stored, manifests: templates, isSmall: small };
+  try {
+    const isSmall = checkSmall(check);
+    if (!isSmall) await checkLarge(check, deps.checks);
+    return { stored: storedOf(manifest, namespace, templates), manifests: templates, isSmall };
+  } catch (error) {
+    if (!(error instanceof TemplatesNeeded)) throw error;
+    const { all, isSmall } = await checkWithMore(deps, caller, check, namespace, error.places);
+    return { stored: storedOf(manifest, namespace, all), manifests: all, isSmall };
+  }
+}
+
+/** Most times that templates are loaded whose names stand in arguments: each may call others in the same way. */
+const MAX_ROUNDS = 8;
+
+/** Checks a manifest again, with templates that only its arguments name. @throws {Problem} as the rules of its kind */
+async function checkWithMore(
+  deps: ServiceDeps,
+  caller: Caller,
+  check: ManifestCheck,
+  namespace: string,
+  places: readonly TemplatePlace[],
+): Promise<{ all: Reached; isSmall: boolean }> {
+  let needed = places;
+  let all = check.templates;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    all = await loadMoreTemplates(deps, caller, needed, namespace, all);
+    const again: ManifestCheck = { ...check, templates: all };
+    try {
+      const isSmall = checkSmall(again);
+      if (!isSmall) await checkLarge(again, deps.checks);
+      return { all, isSmall };
+    } catch (error) {
+      if (!(error instanceof TemplatesNeeded)) throw error;
+      needed = error.places;
+    }
+  }
+  throw invalid(
+    `arguments name stored templates whose arguments name others, more than ${MAX_ROUNDS} times`,
+  );
 }
 
 const NO_OPTIONS: ValidationOptions = Object.freeze({});
@@ -126,7 +174,12 @@ export async function validateManifest(
     templates,
     options: { ...options, naming: deps.settings.naming },
   };
-  await checkManifest(check as ManifestCheck, deps.checks);
+  try {
+    await checkManifest(check as ManifestCheck, deps.checks);
+  } catch (error) {
+    if (!(error instanceof TemplatesNeeded)) throw error;
+    await checkWithMore(deps, caller, check as ManifestCheck, namespace, error.places);
+  }
 }
 
 function withNamespace<T extends { metadata: { namespace?: string } }>(

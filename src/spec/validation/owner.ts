@@ -19,6 +19,8 @@ export type TemplateKind = "WorkflowTemplate" | "ClusterWorkflowTemplate";
 export interface TemplateFinder {
   /** @param namespace empty for cluster templates */
   findTemplate(kind: TemplateKind, namespace: string, name: string): WorkflowTemplate | undefined;
+  /** Tells that nobody has looked for such a template yet. What calls it is left unchecked, for another check. */
+  isUnknown?(kind: TemplateKind, namespace: string, name: string): boolean;
 }
 
 /** The object in which the names of templates are looked up. */

@@ -183,12 +183,15 @@ export class TemplateWalk implements CallChecker {
   #ownerOfInline(ref: TemplateRef | undefined): Owner | undefined {
     if (ref === undefined) return undefined;
     const owner = this.#storedOwner(ref);
-    if (owner === undefined) throw new SpecError(this.#missingOf(ref).message);
+    if (owner === undefined && !this.#isUnknown(ref)) {
+      throw new SpecError(this.#missingOf(ref).message);
+    }
     return owner;
   }
 
   #resolveRef(ref: TemplateRef): { template: Template; owner: Owner } | undefined {
     const owner = this.#storedOwner(ref);
+    if (owner === undefined && this.#isUnknown(ref)) return undefined;
     if (owner === undefined && this.#isOffline) throw this.#missingOf(ref);
     const template = owner?.templates.get(ref.template ?? "");
     if (owner === undefined || template === undefined) {
@@ -196,6 +199,12 @@ export class TemplateWalk implements CallChecker {
       throw new SpecError(`template reference ${ref.name}.${ref.template} not found`);
     }
     return { template, owner };
+  }
+
+  /** A name that an argument gives is known only now. One with a stand-in is that of no template. */
+  #isUnknown(ref: TemplateRef): boolean {
+    return !holdsPlaceholder(ref.name ?? "") &&
+      this.#finder.isUnknown?.(...placeOf(ref, this.#namespace)) === true;
   }
 
   #missingOf(ref: TemplateRef): Error {

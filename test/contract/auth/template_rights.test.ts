@@ -80,6 +80,7 @@ beforeAll(async () => {
     template("nested-cluster", calling("secret", true)),
     template("deep", calling("nested")),
     template("none-nested", calling("none")),
+    template("by-argument", calling("{{workflow.parameters.u}}")),
     ...["secret", "none"].flatMap((name) => [{
       kind: "CronWorkflow",
       metadata: { name: `cron-${name}`, namespace: "here" },
@@ -426,4 +427,51 @@ test("an event submits with the rights of its sender to all that is reached", as
       return delivery?.bindings.map((one: { outcome: string }) => one.outcome);
     }, { timeout: 10_000 }).toEqual([outcome]);
   }
+});
+
+describe("a template that an argument names", () => {
+  const spec = (name: string, clusterScope = false, depth = 0): object => ({
+    entrypoint: "m",
+    arguments: { parameters: [{ name: "t", value: name }, { name: "u", value: "open" }] },
+    templates: [{
+      name: "m",
+      inputs: { parameters: [{ name: "t" }] },
+      steps: [[{
+        name: "s",
+        templateRef: {
+          name: depth === 0 ? "{{workflow.parameters.t}}" : "{{inputs.parameters.t}}",
+          template: "s",
+          clusterScope,
+        },
+      }]],
+    }],
+  });
+
+  test.each([
+    ["of the workflow", "open", false, 0],
+    ["of the entrypoint", "open", false, 1],
+    ["of the cluster", "open", true, 0],
+    ["that calls others", "deep", false, 0],
+    ["that names another itself", "by-argument", false, 0],
+  ])("is found: %s", async (_what, name, clusterScope, depth) => {
+    for (const [title, way] of Object.entries(WAYS)) {
+      // Those of the cluster find none of a namespace, and the arguments of a template come later.
+      if (title.includes("cluster") && !clusterScope) continue;
+      if (title.includes("template") && depth > 0) continue;
+      const { status, text } = await send("alice", ...way(spec(name, clusterScope, depth)));
+      expect([status, text]).toEqual([expect.toSatisfy((one) => one === 200 || one === 409), text]);
+    }
+  });
+
+  test("is missed by its name", async () => {
+    const { status, text } = await send("alice", ...WAYS.create!(spec("none")));
+    expect(status).toBe(400);
+    expect(text).toContain("templates.m.steps[0].s template reference none.s not found");
+  });
+
+  test("may be used only by those who may get it", async () => {
+    const { status, text } = await send("bob", ...WAYS.create!(spec("secret")));
+    expect(status).toBe(403);
+    expect(text).not.toContain(SOURCE);
+  });
 });
