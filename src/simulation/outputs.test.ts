@@ -288,3 +288,33 @@ templates:
     nodes: { w: { outputs: { artifacts: [{ name: "f" }] } } },
   });
 });
+
+test.each(["steps", "dag"])(
+  "the global output of a template counts, not one of the same name of what is inside it: %s",
+  (kind) => {
+    const call = "name: x, template: work";
+    const body = kind === "steps" ? `steps: [[{ ${call} }]]` : `dag: { tasks: [{ ${call} }] }`;
+    const root = kind === "steps" ? "steps" : "tasks";
+    const simulation = simulateWorkflow(
+      `
+entrypoint: main
+templates:
+  - name: main
+    steps:
+      - - { name: a, template: inner }
+      - - { name: b, template: read, arguments: { parameters: [{ name: p, value: "{{workflow.outputs.parameters.g}}" }] } }
+      - - { name: c, template: work }
+  - name: inner
+    outputs: { parameters: [{ name: o, globalName: g, valueFrom: { expression: "'more than ' + ${root}.x.outputs.parameters.o" } }] }
+    ${body}
+  - { name: work, container: { image: x }, outputs: { parameters: [{ name: o, globalName: g, valueFrom: { path: /o } }] } }
+  - { name: read, container: { image: x }, inputs: { parameters: [{ name: p }] } }`,
+      20,
+      { rules: [{ node: "x$", parameters: { o: "one" } }, { parameters: { o: "last" } }] },
+    );
+    const { nodes = {}, outputs } = simulation.view("w").status ?? {};
+    const reader = Object.values(nodes).find(({ displayName }) => displayName === "b");
+    expect(reader?.inputs?.parameters).toEqual([{ name: "p", value: "more than one" }]);
+    expect(outputs?.parameters).toEqual([{ name: "g", value: "last" }]);
+  },
+);

@@ -1,9 +1,10 @@
 /**
  * Outputs that are published for the whole workflow. Of several writers the one that was created last wins, whenever it
- * reports.
+ * reports; but a template wins against what is inside it.
  */
 import type { Artifact, Outputs, Parameter } from "../../spec/manifest.ts";
 import { markHeader } from "../change.ts";
+import { membersOf } from "../live.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
 
@@ -34,9 +35,22 @@ export function publishGlobals(turn: Turn, node: NodeRecord, outputs: Outputs): 
 function mayWrite(turn: Turn, node: NodeRecord, key: string): boolean {
   // Changed in place: a loop may publish thousands.
   const writers = turn.state.header.outputWriters ??= {};
-  if ((writers[key] ?? -1) > node.order) return false;
-  writers[key] = node.order;
+  const last = writers[key] ?? -1;
+  const order = last > node.order ? lastOrderIn(node) : node.order;
+  if (last > order) return false;
+  writers[key] = order;
   return true;
+}
+
+/** The highest creation order in a node: what is inside a template was created after it, but reports before it. */
+function lastOrderIn(node: NodeRecord): number {
+  let last = node.order;
+  const open = [node];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    last = Math.max(last, one.order);
+    for (const member of membersOf(one)) open.push(member);
+  }
+  return last;
 }
 
 /** Published outputs with further ones, which take the places of others of their names. What is shown elsewhere stays as it is. */
