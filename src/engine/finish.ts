@@ -56,7 +56,10 @@ export function runWorkflowHooks(turn: Turn): boolean {
   } catch (error) {
     if (!isFailure(error)) throw error;
     const root = rootOf(turn.state);
-    if (root !== undefined && !hasEnded(root)) end(turn, root, "Error", error.message);
+    if (root !== undefined && !hasEnded(root)) {
+      cancelTask(turn, root, error.message);
+      end(turn, root, "Error", error.message);
+    }
     complete(turn, "Error", error.message);
     return false;
   }

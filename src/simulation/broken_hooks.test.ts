@@ -189,3 +189,24 @@ test.each([
     expect(hook?.[1]).toBe("Failed");
   }
 });
+
+test.each([
+  ["a pod", "container: { image: x }"],
+  ["a daemon", "daemon: true, container: { image: x }"],
+  ["a container set", "containerSet: { containers: [{ name: main, image: x }] }"],
+  ["a request", "http: { url: 'http://x' }"],
+])(
+  "a hook of the workflow that cannot be carried out leaves nothing running: %s as its entrypoint",
+  (_, body) => {
+    for (const expression of ["1 +", "true", "asFloat(workflow.duration) > 0"]) {
+      const spec = `
+entrypoint: main
+hooks: { broken: { template: needs, expression: "${expression}" } }
+templates:
+  - { name: main, ${body} }${TEMPLATES}`;
+      const simulation = simulateWorkflow(spec, 5, { rules: [{ outcome: "Hang" }] });
+      expect(simulation.view("w").status?.phase).toBe("Error");
+      expect(simulation.openTasks).toEqual([]);
+    }
+  },
+);
