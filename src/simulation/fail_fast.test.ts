@@ -297,3 +297,28 @@ test.each([false, true])(
     expect(loop).toMatchObject(ended);
   },
 );
+
+test.each([false, true])(
+  "a daemon whose next attempt is ready only after a step has failed is not waited for, loaded again: %s",
+  (isForgetful) => {
+    const spec = `
+entrypoint: main
+templates:
+  - name: main
+    failFast: true
+    steps: [[{ name: d, template: served }], [{ name: a, template: work }]]
+  - { name: served, daemon: true, retryStrategy: { limit: 2 }, container: { image: x } }
+  - { name: work, container: { image: x } }`;
+    const rules: TaskRule[] = [
+      { node: "d\\(0\\)$", outcome: "Failed" },
+      { node: "d\\(1\\)$", outcome: "Pending" },
+      { node: "a$", outcome: "Failed" },
+    ];
+    const simulation = simulateWorkflow(spec, 10, { rules, isForgetful });
+    expect(simulation.view("w").status?.phase).toBe("Running");
+    simulation.rules.unshift({ node: "d\\(1\\)$" });
+    simulation.tick();
+    simulation.settle();
+    expect(simulation.view("w").status).toMatchObject(ended);
+  },
+);

@@ -15,12 +15,13 @@ import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs, timeoutMs } from "./duration.ts";
 import { durationMs } from "../../spec/duration.ts";
 import { NodeFailure } from "../failure.ts";
+import { wakeIdle } from "./gate.ts";
 import { podSpecFor } from "./pod_texts.ts";
 import { publishGlobals } from "./global_outputs.ts";
 import { saveMemo } from "./memo.ts";
 import { formerKeys } from "../cleanup/former_keys.ts";
 import { foreignArtifact } from "./foreign_artifacts.ts";
-import { membersOf } from "../live.ts";
+import { boundaryOf, membersOf } from "../live.ts";
 import { startsBefore } from "../past.ts";
 import { memberName, nodeId, podName } from "../scope/names.ts";
 import { executedSpec, workflowName, workflowNamespace } from "../state.ts";
@@ -205,6 +206,9 @@ export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-starte
   forContainers(node, (container) => {
     if (container.phase === "Pending") change(turn, container, { phase: "Running" });
   });
+  // From now on it is not at work: what failFast has ended meanwhile waits for nothing more.
+  const boundary = isDaemon ? boundaryOf(turn.state.nodes, node) : undefined;
+  if (boundary !== undefined) wakeIdle(turn, boundary);
 }
 
 function isDaemonNode(turn: Turn, node: NodeRecord): boolean {
