@@ -180,13 +180,17 @@ function* breadthFirst(
   parents: ReadonlyMap<string, unknown>,
 ): Steps<ReadonlySet<string>> {
   const seen = new Set<string>();
-  yield* eachInSteps(all, (id) => {
-    if (!parents.has(id)) seen.add(id);
-  });
-  // What is added meanwhile comes later in the same walk.
-  yield* eachInSteps(seen, (id) => {
-    for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
-  });
+  const isInside = (id: string) => (statuses[id]?.boundaryID ?? "") !== "";
+  // What comes after a step that was left out has no parent either, but is not the first of its template.
+  for (const inside of [false, true]) {
+    yield* eachInSteps(all, (id) => {
+      if (!parents.has(id) && isInside(id) === inside) seen.add(id);
+    });
+    // What is added meanwhile comes later in the same walk.
+    yield* eachInSteps(seen, (id) => {
+      for (const child of statuses[id]?.children ?? []) if (statuses[child]) seen.add(child);
+    });
+  }
   yield* eachInSteps(all, (id) => void seen.add(id));
   return seen;
 }

@@ -2,7 +2,7 @@
 import { inOnePiece } from "../../base/flat_text.ts";
 import { isLoop } from "../../spec/loops.ts";
 import { addNode, change, end } from "../change.ts";
-import { blankNode, hasEnded, isBoundaryAtWork, type NodeRecord } from "../records.ts";
+import { blankNode, hasEnded, isBoundaryAtWork, isUntouched, type NodeRecord } from "../records.ts";
 import { type ExpandedCall, type Frame, type GroupMemory, memoryOf } from "../live.ts";
 import { findExpandedCall, frameOf } from "../scope/call.ts";
 import { groupName, nodeId } from "../scope/names.ts";
@@ -38,7 +38,12 @@ export function evaluateSteps(turn: Turn, node: NodeRecord): void {
     const isPassed = group?.phase === "Succeeded";
     if (!isPassed && failFast(turn, node, group ?? memory.group)) return;
     if (group === undefined) break;
+    const before = memory.group;
     memory.group = group;
+    // A copy may come after steps that were left out, and have begun again since.
+    if (isUntouched(group) && before !== undefined && before !== group) {
+      change(turn, group, { parents: undefined, after: [before.id] });
+    }
     beginIfUntouched(turn, group, node.id);
     if (!hasEnded(group)) return;
     if (group.phase !== "Succeeded") {

@@ -278,11 +278,14 @@ class Graph {
     const graph = new Graph(state, children, limit);
     yield* graph.#findParents();
     const root = workflowName(state);
-    yield* eachInSteps(state.nodes.values(), ({ id, name }) => {
+    yield* eachInSteps(state.nodes.values(), ({ id, name, owner, boundary }) => {
       const isFree = id === root || name.startsWith(`${root}.onExit`);
-      if (!isFree && !graph.#parents.has(id)) {
-        throw notFound(`couldn't find parent node for ${id}`);
-      }
+      if (isFree || graph.#parents.has(id)) return;
+      // A memoized resubmit has left out what was before it.
+      const around = owner ?? boundary ?? "";
+      if (!state.nodes.has(around)) throw notFound(`couldn't find parent node for ${id}`);
+      addTo(children, around, id);
+      graph.#addParent(id, around);
     });
     yield* graph.#number();
     return graph;
@@ -292,11 +295,15 @@ class Graph {
     let count = 0;
     for (const [id, children] of this.#children) {
       for (const child of children) {
-        addTo(this.#parents, child, id);
-        if (id > (this.#parent.get(child) ?? "")) this.#parent.set(child, id);
+        this.#addParent(child, id);
         if (++count % STEP_SIZE === 0) yield;
       }
     }
+  }
+
+  #addParent(child: string, parent: string): void {
+    addTo(this.#parents, child, parent);
+    if (parent > (this.#parent.get(child) ?? "")) this.#parent.set(child, parent);
   }
 
   *#number(): Steps<void> {
