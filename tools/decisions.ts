@@ -308,6 +308,35 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "a plain retry repeats a failed step although its hook and its exit handler have succeeded",
   },
   {
+    subject:
+      "Plain retry of a container set whose containers succeeded, but whose outputs were lost",
+    reference:
+      "The step stays failed, because something below it has succeeded: nothing runs, and the workflow fails again at once",
+    choice: "better",
+    sluice: "The step runs again",
+    why: "A retry is for the step that failed",
+    shown:
+      "src/simulation/unbegun_retry.test.ts: of a pod whose containers have succeeded, but whose outputs were lost",
+  },
+  {
+    subject:
+      "Plain retry of a template, or of a step with a retry strategy, that was stopped while it waited for a lock",
+    reference: "It stays failed, and the workflow fails again at once",
+    choice: "better",
+    sluice: "It begins anew",
+    why: "Nothing of it has run yet",
+    shown:
+      "src/simulation/unbegun_retry.test.ts: of the steps that are stopped while they wait for a lock",
+  },
+  {
+    subject: "Step after one that was skipped, in a workflow that was resubmitted with its results",
+    reference: "In a DAG it has no parent, and every retry is refused",
+    choice: "better",
+    sluice: "It can be retried like any other",
+    why: "A retry is there to go on from the failure",
+    shown: "src/simulation/resubmitted_retry.test.ts: the step after one that is skipped",
+  },
+  {
     subject: "Retry after a template inside that `failFast` or an error has ended",
     reference:
       "Refused for ever: what comes after that template has no parent in the graph; beside another dependency it stays left out",

@@ -6,6 +6,7 @@ import { runToEnd } from "../../base/steps.ts";
 import { STANDARD_NAMING } from "../../spec/naming.ts";
 import type { NodePhase, NodeStatus, NodeType } from "../../spec/manifest.ts";
 import { createWorkflow } from "../create.ts";
+import { membersOf } from "../live.ts";
 import { planRetry } from "./retry_plan.ts";
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
@@ -97,10 +98,14 @@ function naivePlan(state: WorkflowState, selector: string) {
   };
   const wanted = new Set(seeds);
   for (const node of nodes) {
-    if (!isFailed(node) || !["Pod", "Container", "Suspend"].includes(node.type)) continue;
+    // What has waited for a lock in vain has nothing in it.
+    const isUnbegun = ["Steps", "DAG", "Retry"].includes(node.type) && membersOf(node).length === 0;
+    if (!isFailed(node)) continue;
+    if (!isUnbegun && !["Pod", "Container", "Suspend"].includes(node.type)) continue;
     const from = node.nodeFlag?.retried === true ? parent(node) ?? node : node;
     const isDone = (id: string) =>
-      !seeds.has(id) && state.nodes.get(id)?.phase === "Succeeded" && !isOfHook(id);
+      !seeds.has(id) && state.nodes.get(id)?.phase === "Succeeded" &&
+      state.nodes.get(id)?.type !== "Container" && !isOfHook(id);
     if (![...below(from.id)].some(isDone)) wanted.add(node.id);
   }
   const remove = new Set<string>();

@@ -26,6 +26,8 @@ const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>([
   "Plugin",
   "Suspend",
 ]);
+/** Nodes of these types run nothing themselves, and may wait for a lock. */
+const LOCKED: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "DAG", "Retry"]);
 /** Ancestors of these types are opened again. */
 const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "StepGroup", "DAG", "TaskGroup"]);
 
@@ -48,16 +50,17 @@ export function* planRetry(
   }
   const isOfHook = hooksIn(state);
   // That a hook or an exit handler has succeeded says nothing of the step that it belongs to; nor does that of a daemon, which
-  // was stopped.
+  // was stopped, or that of the containers of a pod whose outputs were lost.
   const done = yield* graph.above((node) =>
-    node.phase === "Succeeded" && !seeds.has(node.id) && !isOfHook(node) &&
-    !isOfDaemon(state, node)
+    node.phase === "Succeeded" && node.type !== "Container" && !seeds.has(node.id) &&
+    !isOfHook(node) && !isOfDaemon(state, node)
   );
   const wanted = new Set(seeds);
   // Daemons that failed after others had used them.
   const lost = new Set<string>();
   yield* eachInSteps(state.nodes.values(), (node) => {
-    if (!isFailedOrError(node) || !RETRIED.has(node.type) || isSuperseded(node)) return;
+    if (!isFailedOrError(node) || isSuperseded(node)) return;
+    if (!RETRIED.has(node.type) && !isUnbegun(node)) return;
     // Nodes that depend on the failure of all attempts may have succeeded.
     const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
     if (!done.has(from.id)) wanted.add(node.id);
@@ -87,6 +90,11 @@ export function* planRetry(
     if (node.name.startsWith(handler)) remove.add(node.id);
   });
   return { remove, reset, ...defined({ late, limit: graph.limit }) };
+}
+
+/** Tells whether nothing has begun inside a node: it ended while it waited for a lock. */
+function isUnbegun(node: NodeRecord): boolean {
+  return LOCKED.has(node.type) && membersOf(node).length === 0;
 }
 
 /** Tells whether a node is the pod of a daemon, the retry node around it, or a container in it. */
