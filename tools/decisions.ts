@@ -329,6 +329,16 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/simulation/unbegun_retry.test.ts: of the steps that are stopped while they wait for a lock",
   },
   {
+    subject: "Plain retry after a stop that ended a DAG while only exit handlers ran",
+    reference:
+      "Nothing has failed in the DAG, so it stays failed, and the workflow fails again at once",
+    choice: "better",
+    sluice: "The DAG goes on from where it was stopped",
+    why: "A retry is there to go on from the failure",
+    shown:
+      "src/simulation/unbegun_retry.test.ts: of a DAG that is stopped while only an exit handler runs",
+  },
+  {
     subject: "Step after one that was skipped, in a workflow that was resubmitted with its results",
     reference: "In a DAG it has no parent, and every retry is refused",
     choice: "better",

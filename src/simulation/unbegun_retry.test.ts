@@ -45,3 +45,12 @@ test("of a pod whose containers have succeeded, but whose outputs were lost", ()
   );
   expect(status?.phase).toBe("Succeeded");
 });
+
+test.each([
+  "main, dag: { tasks: [{ name: a, template: work, onExit: work }] }",
+  "main, steps: [[{ name: m, template: inner }]] }\n  - { name: inner, dag: { tasks: [{ name: a, template: work, onExit: work }] }",
+])("of a DAG that is stopped while only an exit handler runs: %s", (main) => {
+  const rules: TaskRule[] = [{ node: "onExit", after: 15 }];
+  const status = retried(`  - { name: ${main} }`, rules, true);
+  expect(status?.phase).toBe("Succeeded");
+});

@@ -108,6 +108,13 @@ function naivePlan(state: WorkflowState, selector: string) {
       state.nodes.get(id)?.type !== "Container" && !isOfHook(id);
     if (![...below(from.id)].some(isDone)) wanted.add(node.id);
   }
+  // A stop has ended it, but nothing in it.
+  const isCutOff = (id: string) => {
+    const node = state.nodes.get(id);
+    const inside = node === undefined ? [] : membersOf(node);
+    return node?.type === "DAG" && node.phase === "Failed" && inside.length > 0 &&
+      !inside.some(isFailed);
+  };
   const remove = new Set<string>();
   const reset = new Set<string>();
   const groups: NodeType[] = ["Steps", "StepGroup", "DAG", "TaskGroup"];
@@ -132,8 +139,9 @@ function naivePlan(state: WorkflowState, selector: string) {
     }
   };
   for (const id of new Set(["wf", ...below("wf")])) {
-    if (!wanted.has(id) || remove.has(id)) continue;
-    removeTree(id);
+    if (remove.has(id) || (!wanted.has(id) && !isCutOff(id))) continue;
+    if (wanted.has(id)) removeTree(id);
+    else reset.add(id);
     let current = id === "wf" ? undefined : state.nodes.get(id);
     while (current !== undefined) {
       if (groups.includes(current.type)) {

@@ -9,11 +9,18 @@ import { addTo } from "../../base/table.ts";
 import type { NodeType } from "../../spec/manifest.ts";
 import type { ControlRequest } from "../command.ts";
 import { matchesNode, parseNodeFieldSelector } from "../scope/expressions.ts";
-import { membersOf } from "../live.ts";
 import { edgeSteps, nothingKnown } from "../nodes/graph.ts";
 import type { EdgeLimit, RetryPlan } from "../ongoing.ts";
 import { rootOf, workflowName, type WorkflowState } from "../state.ts";
 import { isFailedOrError, type NodeRecord } from "../records.ts";
+import {
+  hooksIn,
+  isCutOff,
+  isInFailed,
+  isOfDaemon,
+  isUnbegun,
+  supersededIn,
+} from "./retried_nodes.ts";
 import { beginDaemonsAgain } from "./retry_daemons.ts";
 
 type RetryRequest = Extract<ControlRequest, { type: "retry" }>;
@@ -26,8 +33,6 @@ const RETRIED: ReadonlySet<NodeType> = new Set<NodeType>([
   "Plugin",
   "Suspend",
 ]);
-/** Nodes of these types run nothing themselves, and may wait for a lock. */
-const LOCKED: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "DAG", "Retry"]);
 /** Ancestors of these types are opened again. */
 const GROUPS: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "StepGroup", "DAG", "TaskGroup"]);
 
@@ -58,8 +63,10 @@ export function* planRetry(
   const wanted = new Set(seeds);
   // Daemons that failed after others had used them.
   const lost = new Set<string>();
+  const cutOff = new Set<string>();
   yield* eachInSteps(state.nodes.values(), (node) => {
     if (!isFailedOrError(node) || isSuperseded(node)) return;
+    if (isCutOff(state, node)) cutOff.add(node.id);
     if (!RETRIED.has(node.type) && !isUnbegun(node)) return;
     // Nodes that depend on the failure of all attempts may have succeeded.
     const from = node.nodeFlag?.retried === true ? graph.parent(node) ?? node : node;
@@ -71,6 +78,7 @@ export function* planRetry(
   yield* eachInSteps(order, (id) => {
     if (wanted.has(id) && !plan.remove.has(id)) plan.attemptAgain(id);
     else if (lost.has(id) && !plan.remove.has(id)) plan.openAround(id);
+    else if (cutOff.has(id) && !plan.remove.has(id)) plan.openAgain(id);
   });
   for (const id of plan.remove) plan.reset.delete(id);
   if (parameters.length > 0) plan.fillAnew();
@@ -90,69 +98,6 @@ export function* planRetry(
     if (node.name.startsWith(handler)) remove.add(node.id);
   });
   return { remove, reset, ...defined({ late, limit: graph.limit }) };
-}
-
-/** Tells whether nothing has begun inside a node: it ended while it waited for a lock. */
-function isUnbegun(node: NodeRecord): boolean {
-  return LOCKED.has(node.type) && membersOf(node).length === 0;
-}
-
-/** Tells whether a node is the pod of a daemon, the retry node around it, or a container in it. */
-function isOfDaemon({ nodes }: WorkflowState, node: NodeRecord): boolean {
-  return node.isDaemon === true || nodes.get(node.boundary ?? "")?.isDaemon === true ||
-    (node.type === "Retry" && membersOf(node).some(({ isDaemon }) => isDaemon === true));
-}
-
-function isInFailed({ nodes }: WorkflowState, { boundary }: NodeRecord): boolean {
-  const around = nodes.get(boundary ?? "");
-  return around !== undefined && isFailedOrError(around);
-}
-
-/**
- * Makes a function that tells whether a node is inside a Steps or DAG node that was an attempt and was followed by another one.
- * Only the last attempt goes on: if all did, every step would be carried out once for each of them.
- */
-function supersededIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
-  return insideOf(nodes, (around) => isFollowed(nodes, around));
-}
-
-/** Makes a function that tells whether a node is a hook or an exit handler, or inside one. */
-function hooksIn({ nodes }: WorkflowState): (node: NodeRecord) => boolean {
-  const isHook = ({ nodeFlag }: NodeRecord) => nodeFlag?.hooked === true;
-  const isInside = insideOf(nodes, isHook);
-  return (node) => isHook(node) || isInside(node);
-}
-
-/** Makes a function that tells whether a node is inside one of a kind. */
-function insideOf(
-  nodes: WorkflowState["nodes"],
-  isOfKind: (around: NodeRecord) => boolean,
-): (node: NodeRecord) => boolean {
-  const known = new Map<string, boolean>();
-  return ({ boundary }) => {
-    const passed: string[] = [];
-    let result = false;
-    for (let id = boundary; id !== undefined;) {
-      const before = known.get(id);
-      const around: NodeRecord | undefined = nodes.get(id);
-      passed.push(id);
-      result = before ?? (around !== undefined && isOfKind(around));
-      if (before !== undefined || result) break;
-      id = around?.boundary;
-    }
-    for (const id of passed) known.set(id, result);
-    return result;
-  };
-}
-
-/** Tells whether a node is an attempt that another one has followed. */
-function isFollowed(nodes: WorkflowState["nodes"], node: NodeRecord): boolean {
-  if (node.role !== "attempt" || node.owner === undefined) return false;
-  const owner = nodes.get(node.owner);
-  const attempts = owner === undefined
-    ? []
-    : membersOf(owner).filter(({ role }) => role === "attempt");
-  return attempts.at(-1) !== node;
 }
 
 class Planner {
@@ -177,6 +122,12 @@ class Planner {
   /** Removes a node and all below it, and opens the groups around it. */
   attemptAgain(id: string): void {
     this.#removeTree(id);
+    this.openAround(id);
+  }
+
+  /** Opens a group, and those around it. */
+  openAgain(id: string): void {
+    this.reset.add(id);
     this.openAround(id);
   }
 
