@@ -26,7 +26,7 @@ test.each([
 ])("of the steps that are stopped while they wait for a lock: %s", (body) => {
   const status = retried(
     `
-  - { name: main, steps: [[{ name: a, template: locked }, { name: b, template: locked }]] }
+  - { name: main, steps: [[{ name: a, template: locked }, { name: b, template: locked, onExit: work }]] }
   - { name: locked, synchronization: { mutexes: [{ name: m }] }, ${body} }`,
     [{ node: "a", outcome: "Hang" }],
     true,

@@ -7,15 +7,20 @@ import { isFailedOrError, type NodeRecord } from "../records.ts";
 /** Nodes of these types run nothing themselves, and may wait for a lock. */
 const LOCKED: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "DAG", "Retry"]);
 
+/** What is inside a node, without its hooks. */
+function insideOnly(node: NodeRecord): NodeRecord[] {
+  return membersOf(node).filter(({ role }) => role !== "hook");
+}
+
 /** Tells whether nothing has begun inside a node: it ended while it waited for a lock. */
 export function isUnbegun(node: NodeRecord): boolean {
-  return LOCKED.has(node.type) && membersOf(node).length === 0;
+  return LOCKED.has(node.type) && insideOnly(node).length === 0;
 }
 
 /** Tells whether a DAG was cut off by a stop while exit handlers or daemons ran: nothing in it has failed. */
 export function isCutOff({ nodes }: WorkflowState, node: NodeRecord): boolean {
   if (node.type !== "DAG" || node.phase !== "Failed" || isFollowed(nodes, node)) return false;
-  const members = membersOf(node);
+  const members = insideOnly(node);
   return members.length > 0 && !members.some(isFailedOrError);
 }
 

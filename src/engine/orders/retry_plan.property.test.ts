@@ -77,6 +77,10 @@ const seed: fc.Arbitrary<Seed> = fc.record({
   boundary: part,
 });
 
+function insideOnly(node: NodeRecord): NodeRecord[] {
+  return membersOf(node).filter(({ role }) => role !== "hook");
+}
+
 /** The way of the reference: up and down the tree for each node. */
 function naivePlan(state: WorkflowState, selector: string) {
   const nodes = [...state.nodes.values()];
@@ -99,7 +103,8 @@ function naivePlan(state: WorkflowState, selector: string) {
   const wanted = new Set(seeds);
   for (const node of nodes) {
     // What has waited for a lock in vain has nothing in it.
-    const isUnbegun = ["Steps", "DAG", "Retry"].includes(node.type) && membersOf(node).length === 0;
+    const isUnbegun = ["Steps", "DAG", "Retry"].includes(node.type) &&
+      insideOnly(node).length === 0;
     if (!isFailed(node)) continue;
     if (!isUnbegun && !["Pod", "Container", "Suspend"].includes(node.type)) continue;
     const from = node.nodeFlag?.retried === true ? parent(node) ?? node : node;
@@ -111,7 +116,7 @@ function naivePlan(state: WorkflowState, selector: string) {
   // A stop has ended it, but nothing in it.
   const isCutOff = (id: string) => {
     const node = state.nodes.get(id);
-    const inside = node === undefined ? [] : membersOf(node);
+    const inside = node === undefined ? [] : insideOnly(node);
     return node?.type === "DAG" && node.phase === "Failed" && inside.length > 0 &&
       !inside.some(isFailed);
   };
