@@ -13,7 +13,7 @@ import {
 } from "./context.ts";
 import { addFollowing, checkWatched, followAll, type FollowOptions } from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print, printTable } from "./output.ts";
-import { addSelectors } from "./select_workflows.ts";
+import { addSelectors, inShownOrder } from "./select_workflows.ts";
 import { span } from "./times.ts";
 import { printWorkflow, printWorkflows } from "./workflow_text.ts";
 
@@ -141,7 +141,7 @@ async function archived(
     items.push(...page.items ?? []);
     next = page.metadata.continue;
   } while (next !== undefined && next !== "");
-  return items;
+  return inShownOrder(items);
 }
 
 function addGet(archive: Command): void {

@@ -370,7 +370,7 @@ function addNodeSet(program: Command): void {
   const node = program.command("node").description("operations on nodes");
   node.command("set <name>").description("set outputs, phase or message of waiting suspend steps")
     .requiredOption("--node-field-selector <terms>", NODE_SELECTOR)
-    .option("--phase <phase>", "Succeeded, Failed, Error or Skipped; the step ends")
+    .option("--phase <phase>", "Succeeded, Failed or Error; the step ends")
     .option("-m, --message <text>", "message of the step")
     .option(
       "-p, --output-parameter <name=value>",

@@ -94,7 +94,7 @@ function hasFilter(filters: WorkflowFilters): boolean {
 
 type ListQuery = NonNullable<Input<"WorkflowService_ListWorkflows">["query"]>;
 
-/** All workflows that pass the filters, in the order of the server. */
+/** All workflows that pass the filters, in the order in which lists show them. */
 export async function filteredWorkflows(
   context: Context,
   namespace: string,
@@ -121,7 +121,7 @@ export async function filteredWorkflows(
     next = page.metadata.continue;
   } while (next !== undefined && next !== "");
   const now = context.now();
-  return items.filter(({ metadata, status }) => {
+  return inShownOrder(items).filter(({ metadata, status }) => {
     if (filters.prefix !== undefined && metadata.name?.startsWith(filters.prefix) !== true) {
       return false;
     }
@@ -129,6 +129,20 @@ export async function filteredWorkflows(
     if (filters.since !== undefined && !(created > now - filters.since)) return false;
     const finished = Date.parse(status?.finishedAt ?? "");
     return filters.older === undefined || finished < now - filters.older;
+  });
+}
+
+/**
+ * Sorts workflows of several pages, each of which has its own order, in place: unfinished ones by creation, then finished ones
+ * by their end; newest first.
+ */
+export function inShownOrder(workflows: Workflow[]): Workflow[] {
+  const newestFirst = (a = "", b = "") => a === b ? 0 : a < b ? 1 : -1;
+  return workflows.sort((a, b) => {
+    const [left, right] = [a.status?.finishedAt ?? "", b.status?.finishedAt ?? ""];
+    if (left !== "" && right !== "") return newestFirst(left, right);
+    if (left !== right) return left === "" ? -1 : 1;
+    return newestFirst(a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? "");
   });
 }
 

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import type { Workflow } from "../spec/manifest.ts";
+import type { Context } from "./context.ts";
+import { filteredWorkflows } from "./select_workflows.ts";
+
+test("workflows of several pages are shown as those of one page: unfinished ones first", async () => {
+  const at = (minute: number) => `2026-11-30T10:0${minute}:00Z`;
+  const workflow = (name: string, created: number, finished?: number): Workflow => ({
+    metadata: { name, creationTimestamp: at(created) },
+    spec: {},
+    ...(finished !== undefined && { status: { finishedAt: at(finished) } }),
+  });
+  // Pages follow the start of the workflows.
+  const pages = [
+    [workflow("waits", 4), workflow("short", 3, 4)],
+    [workflow("long", 2, 5), workflow("older waits", 1)],
+  ];
+  const call = (_operation: string, { query }: { query: Record<string, string | undefined> }) => {
+    const at = Number(query["listOptions.continue"] ?? 0);
+    const next = at + 1 < pages.length ? { continue: String(at + 1) } : {};
+    return Promise.resolve({ metadata: next, items: pages[at] });
+  };
+  const context = { client: { call }, now: () => Date.parse(at(9)) } as unknown as Context;
+  const shown = await filteredWorkflows(context, "default", { chunkSize: 2 });
+  expect(shown.map(({ metadata }) => metadata.name)).toEqual([
+    "waits",
+    "older waits",
+    "long",
+    "short",
+  ]);
+});
