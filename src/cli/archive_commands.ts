@@ -204,21 +204,26 @@ function addAgain(
     );
 }
 
-/** A choice that chooses something. @throws {UsageError} when it would be all */
-function needed(choice: Choice): Choice {
-  if (choice.selector || choice.fieldSelector) return choice;
-  throw new UsageError("Name a workflow, or choose some with --selector or --field-selector");
-}
-
-/** All are found before one is run again. */
-async function named(
+/**
+ * Those that are named and those that the selectors choose, as uid → what to call it. All are found before one is run again.
+ * @throws {UsageError} when there are neither
+ */
+async function chosenOnes(
   context: Context,
-  targets: string[],
-  address: Address,
-): Promise<{ target: string; uid: string }[]> {
-  const found = [];
-  for (const target of targets) {
-    found.push({ target, uid: await uidOf(context, target, address) });
+  names: string[],
+  options: Choice & Address,
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const name of names) {
+    const uid = await uidOf(context, name, options);
+    if (!found.has(uid)) found.set(uid, name);
+  }
+  if (options.selector || options.fieldSelector) {
+    for (const { metadata: { name = "", uid = "" } } of await archived(context, options)) {
+      if (!found.has(uid)) found.set(uid, name);
+    }
+  } else if (names.length === 0) {
+    throw new UsageError("Name a workflow, or choose some with --selector or --field-selector");
   }
   return found;
 }
@@ -229,15 +234,10 @@ async function runAgain(
   names: string[],
   options: AgainOptions,
 ): Promise<number> {
-  const chosen = names.length > 0
-    ? await named(context, names, options)
-    : (await archived(context, needed(options))).map(({ metadata: { name = "", uid = "" } }) => ({
-      target: name,
-      uid,
-    }));
-  checkWatched(chosen.length, options);
+  const chosen = await chosenOnes(context, names, options);
+  checkWatched(chosen.size, options);
   const made: { namespace: string; name: string }[] = [];
-  for (const { target, uid } of chosen) {
+  for (const [uid, target] of chosen) {
     const body = {
       uid,
       namespace: context.namespace,

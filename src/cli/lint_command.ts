@@ -8,7 +8,7 @@ import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { lintLines, lintManifests } from "../spec/lint.ts";
 import { lintWarnings } from "../spec/lint_warnings.ts";
 import type { Workflow } from "../spec/manifest.ts";
-import { type Context, contextOf, example, UsageError } from "./context.ts";
+import { collect, type Context, contextOf, example, UsageError } from "./context.ts";
 import {
   addStrict,
   expandFolders,
@@ -232,17 +232,21 @@ export function addLintCommand(program: Command, exit: (status: number) => void)
       "check manifests in files and folders without storing them; exit status 1 if one is wrong",
     ),
   )
-    .option("--kinds <kinds>", `all, or some of ${Object.keys(KINDS).join(",")}`, "all")
+    .option(
+      "--kinds <kinds>",
+      `all, or some of ${Object.keys(KINDS).join(",")} (default: all)`,
+      collect,
+    )
     .option("--offline", "do not ask a server: look for templates among the given files")
     .addHelpText(...example("sluice lint examples", "sluice lint --offline -o simple wf.yaml"))
     .action(
       async (
         files: string[],
-        options: LintOptions & { kinds: string; offline?: boolean },
+        options: LintOptions & { kinds?: string[]; offline?: boolean },
         command: Command,
       ) => {
-        const words = options.kinds === "all" ? Object.keys(KINDS) : options.kinds.split(",");
-        const kinds = words.map((word) => {
+        const words = (options.kinds ?? ["all"]).join(",").split(",");
+        const kinds = (words.includes("all") ? Object.keys(KINDS) : words).map((word) => {
           const kind = KINDS[SHORT_KINDS[word] ?? word];
           if (kind === undefined) {
             throw new UsageError(

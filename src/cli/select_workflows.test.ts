@@ -1,7 +1,13 @@
+import { Command } from "commander";
 import { expect, test } from "vitest";
 import type { Workflow } from "../spec/manifest.ts";
 import type { Context } from "./context.ts";
-import { filteredWorkflows } from "./select_workflows.ts";
+import {
+  addFilters,
+  filteredWorkflows,
+  targets,
+  type WorkflowFilters,
+} from "./select_workflows.ts";
 
 test("workflows of several pages are shown as those of one page: unfinished ones first", async () => {
   const at = (minute: number) => `2026-11-30T10:0${minute}:00Z`;
@@ -28,4 +34,24 @@ test("workflows of several pages are shown as those of one page: unfinished ones
     "long",
     "short",
   ]);
+});
+
+test("a selector adds to the workflows that are named, and each is chosen once", async () => {
+  const items = ["b", "c"].map((name) => ({ metadata: { name, namespace: "default" }, spec: {} }));
+  const context = {
+    namespace: "default",
+    now: () => 0,
+    client: { call: () => Promise.resolve({ metadata: {}, items }) },
+  } as unknown as Context;
+  const chosen = async (names: string[], filters: WorkflowFilters) =>
+    (await targets(context, names, filters)).map(({ name }) => name);
+  expect(await chosen(["a", "b", "a"], {})).toEqual(["a", "b"]);
+  expect(await chosen(["a", "b"], { selector: "team=x" })).toEqual(["a", "b", "c"]);
+  expect(await chosen([], { selector: "team=x" })).toEqual(["b", "c"]);
+});
+
+test("phases may be separated by commas or given one by one", () => {
+  const command = addFilters(new Command());
+  command.parse(["--status", "Failed,Error", "--status", "Pending"], { from: "user" });
+  expect(command.opts()["status"]).toBe("Failed,Error,Pending");
 });

@@ -60,10 +60,10 @@ const PHASES: Readonly<Record<Exclude<WorkflowPhase, "">, true>> = {
   Error: true,
 };
 
-/** Reads phases of workflows. @throws {UsageError} */
-function phases(text: string): string {
+/** Reads phases of workflows. @param before those of the same option given earlier. @throws {UsageError} */
+function phases(text: string, before = ""): string {
   const stranger = text.split(",").find((one) => text !== "" && !Object.hasOwn(PHASES, one.trim()));
-  if (stranger === undefined) return text;
+  if (stranger === undefined) return [before, text].filter((one) => one !== "").join(",");
   const known = Object.keys(PHASES).join(", ");
   throw new UsageError(`--status takes ${known}, received ${JSON.stringify(stranger)}`);
 }
@@ -164,16 +164,19 @@ export interface Target {
   name: string;
 }
 
-/** The given names, or the workflows that pass the filters. @throws {UsageError} when there are neither */
+/** The given names, and the workflows that pass the filters, each once. @throws {UsageError} when there are neither */
 export async function targets(
   context: Context,
   names: string[],
   filters: WorkflowFilters & { all?: boolean; allNamespaces?: boolean },
   ways = "--selector or --field-selector",
 ): Promise<Target[]> {
-  if (names.length > 0) return names.map((name) => ({ namespace: context.namespace, name }));
+  const found = new Map<string, Target>();
+  const add = (target: Target) => found.set(`${target.namespace}/${target.name}`, target);
+  for (const name of names) add({ namespace: context.namespace, name });
   const { all = false, allNamespaces = false } = filters;
   if (!all && !hasFilter(filters)) {
+    if (names.length > 0) return [...found.values()];
     throw new UsageError(`Name a workflow, or choose some with ${ways}`);
   }
   const namespace = allNamespaces ? "" : context.namespace;
@@ -183,8 +186,8 @@ export async function targets(
     filters,
     "metadata,items.metadata,items.status.finishedAt",
   );
-  return items.map(({ metadata }) => ({
-    namespace: metadata.namespace ?? context.namespace,
-    name: metadata.name ?? "",
-  }));
+  for (const { metadata: { namespace = context.namespace, name = "" } } of items) {
+    add({ namespace, name });
+  }
+  return [...found.values()];
 }
