@@ -14,7 +14,7 @@ test("workflows of several pages are shown as those of one page: unfinished ones
   const workflow = (name: string, created: number, finished?: number): Workflow => ({
     metadata: { name, creationTimestamp: at(created) },
     spec: {},
-    ...(finished !== undefined && { status: { finishedAt: at(finished) } }),
+    ...(finished !== undefined && { status: { startedAt: at(created), finishedAt: at(finished) } }),
   });
   // Pages follow the start of the workflows.
   const pages = [
