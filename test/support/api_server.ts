@@ -155,7 +155,8 @@ export async function startInstance(options: ApiServerOptions): Promise<Instance
     ...(archive && { history: { live, archive, trouble: () => undefined } }),
     ...createSharedLooks(looked, { store: "memory", durability: "always" }),
     watches: new WatchHub(store, workflows, systemClock),
-    events: new EventFeed({ ...shared, naming: STANDARD_NAMING }),
+    // A seed may hold events of any age.
+    events: new EventFeed({ ...shared, naming: STANDARD_NAMING, keptMs: Infinity }),
     eventMetrics: createEventMetrics(metrics),
     onUnreadable: unreadableReporter(metrics, log, systemClock),
     checks: createCheckThread(),

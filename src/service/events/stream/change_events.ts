@@ -18,6 +18,8 @@ export interface FeedDeps {
   clock: Clock;
   log: Logger;
   naming: Naming;
+  /** How long stored events are kept and shown, ms. @default {3_600_000} */
+  keptMs?: number;
 }
 
 export interface EventScope {

@@ -22,7 +22,7 @@ const MAX_PAST = 1_000;
 
 /** Recent events within a scope, oldest first. */
 export async function pastEvents(deps: FeedDeps, scope: EventScope): Promise<CoreEvent[]> {
-  const { store, clock, naming } = deps;
+  const { store, clock, naming, keptMs = EVENT_KEPT_MS } = deps;
   const { namespace, pods, after } = scope;
   const isNew = ({ version }: { version: string }) =>
     after === undefined || isOlder(after, version);
@@ -43,7 +43,8 @@ export async function pastEvents(deps: FeedDeps, scope: EventScope): Promise<Cor
     ...(namespace !== "" && { namespace }),
     limit: MAX_STORED,
   });
-  const kept = stored.items.filter(isNew).map(storedEvent).filter(({ at }) => at >= recent);
+  const keptSince = clock.now() - keptMs;
+  const kept = stored.items.filter(isNew).map(storedEvent).filter(({ at }) => at >= keptSince);
   return [...kept, ...told].sort((a, b) => a.at - b.at).slice(-MAX_PAST);
 }
 

@@ -65,11 +65,11 @@ export class StoredEvents {
   async #sweep(now: number): Promise<void> {
     if (now - this.#sweptAt < EVENT_KEPT_MS / 10) return;
     this.#sweptAt = now;
-    const { store: { manifests }, log } = this.#deps;
+    const { store: { manifests }, log, keptMs = EVENT_KEPT_MS } = this.#deps;
     try {
       for await (const { items } of manifestPages(manifests, ManifestKind.Event)) {
         for (const item of items) {
-          if (storedEvent(item).at >= now - EVENT_KEPT_MS) continue;
+          if (storedEvent(item).at >= now - keptMs) continue;
           await manifests.remove(ManifestKind.Event, item.namespace, item.name, item.version);
         }
       }
