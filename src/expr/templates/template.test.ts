@@ -97,6 +97,16 @@ describe("substituteText()", () => {
       'failed to evaluate expression "tasks.S.outputs.result"',
     ],
     [
+      '{{=tasks["S"].outputs.result}}',
+      "absent",
+      String.raw`failed to evaluate expression "tasks[\\\"S\\\"].outputs.result"`,
+    ],
+    [
+      "{{inputs.parameters.{{tasks.S.outputs.result}}}}",
+      "absent",
+      'unable to substitute nested tag {{inputs.parameters.{{tasks.S.outputs.result}}: "tasks.S.outputs.result" is an absent optional',
+    ],
+    [
       "{{=1 +}}",
       "expression",
       "failed to evaluate expression: unexpected token EOF (1:3)\n | 1 +\n | ..^",

@@ -5,6 +5,7 @@
  */
 import { isShared } from "../../base/shared_json.ts";
 import { BudgetExceeded, ExprCompileError, ExprRuntimeError, isFailure } from "../values/error.ts";
+import { goQuote } from "../values/go_quote.ts";
 import { toJsonText } from "../values/go_text.ts";
 import type { Reference } from "../language/program.ts";
 import { compileCached, referencesCached } from "../language/program_cache.ts";
@@ -218,7 +219,7 @@ class TagReplacer {
       this.#evaluation.step(STEPS_PER_TAG + whole.length / 4);
       const value = tag.type === "expression"
         ? this.#expression(tag.source, whole)
-        : this.#name(tag.name, whole);
+        : this.#name(tag.name, whole, raw === whole);
       if (value !== undefined) {
         isNew = true;
         this.#spend(value.length, whole);
@@ -245,7 +246,7 @@ class TagReplacer {
   }
 
   /** The text of a variable; undefined if the tag stays. */
-  #name(name: string, tag: string): string | undefined {
+  #name(name: string, tag: string, isWhole: boolean): string | undefined {
     const value = this.#scope.find(name);
     if (value === undefined) {
       const path = tag.slice(OPEN.length, -CLOSE.length).trim().split(".");
@@ -258,7 +259,9 @@ class TagReplacer {
       throw new TemplateError(
         "absent",
         tag,
-        `unable to substitute ${tag}: output is an absent optional (skipped/omitted node with no default)`,
+        isWhole
+          ? `unable to substitute ${tag}: output is an absent optional (skipped/omitted node with no default)`
+          : `unable to substitute nested tag ${tag}: ${goQuote(name)} is an absent optional`,
       );
     }
     if (typeof value === "string") return value;
@@ -304,7 +307,7 @@ class TagReplacer {
     if (value === null) {
       return canKeep
         ? undefined
-        : fail("absent", `failed to evaluate expression ${JSON.stringify(source)}`);
+        : fail("absent", `failed to evaluate expression ${goQuote(jsonInside(source))}`);
     }
     const text = jsonOr(value, this.#evaluation, (reason) => {
       if (!canKeep) fail("expression", `failed to marshal evaluated expression: ${reason}`);
@@ -349,6 +352,11 @@ class TagReplacer {
     return compileCached(source, { env, context, ...(functions && { functions }) })
       .run(env, context);
   }
+}
+
+/** A text as it stands in JSON text, where the reference looks for tags. */
+function jsonInside(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** A value as JSON; if it has no such form, the result of `otherwise`. */
