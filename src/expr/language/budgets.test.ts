@@ -217,6 +217,10 @@ const EXPRESSIONS: readonly (readonly [title: string, source: string])[] = [
   ["letters with a case", `sprig.regexFindAll('(?i)straße|kelvin', ${A}, -1)`],
   ["comparing long texts", `let t = ${A} + 'b'; let u = ${A} + 'c'; count(1..100000, t < u)`],
   ["equal long texts", `let t = ${A} + 'b'; let u = ${A} + 'b'; count(1..100000, t == u)`],
+  [
+    "comparing long texts with loose bytes",
+    "let t = repeat('\u{1F600}', 200000)[1:]; let u = t + 'b'; count(1..100000, t < u)",
+  ],
   ["searching in vain", `let t = ${A}; count(1..100000, t contains repeat('a', 500) + 'b')`],
   [
     "searching from behind",

@@ -177,6 +177,21 @@ describe("strings as bytes", () => {
     expect(compareStrings(byteSlice("é", 1, 2), "a")).toBeGreaterThan(0);
   });
 
+  test("with loose bytes are ordered by their bytes", () => {
+    const text = "a世\u{1F600}é\uffee\u{1F601}世界b世";
+    const cuts = Array.from({ length: 30 }, (_, n) => byteSlice(text, n % 9, 30 - (n >> 1)));
+    const bytesOf = (one: string) => [...utf8Bytes(one)].map((byte) => String.fromCharCode(byte));
+    for (const left of cuts) {
+      for (const right of [...cuts, `${left}x`, left.slice(1), [...left].join("")]) {
+        const [a, b] = [bytesOf(left).join(""), bytesOf(right).join("")];
+        expect(Math.sign(compareStrings(left, right))).toBe(a === b ? 0 : a < b ? -1 : 1);
+      }
+    }
+    // Bytes that were never joined are the same as their character.
+    expect(compareStrings("x\udce4\udcb8\udc96", "x世")).toBe(0);
+    expect(compareStrings("x\udce4\udcb8\udc96a", "x世")).toBeGreaterThan(0);
+  });
+
   test("invalid sequences are kept byte by byte", () => {
     for (
       const bytes of [[0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80], [0xe4, 0xb8], [0xff], [

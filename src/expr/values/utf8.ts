@@ -128,14 +128,35 @@ function isLooseByte(unit: number): boolean {
 /** Orders two strings by their UTF-8 bytes. */
 export function compareStrings(a: string, b: string): number {
   if (a === b) return 0;
-  if (!a.isWellFormed() || !b.isWellFormed()) return compareBytes(utf8Bytes(a), utf8Bytes(b));
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
     const left = a.charCodeAt(i);
     const right = b.charCodeAt(i);
-    if (left !== right) return codePointRank(left) - codePointRank(right);
+    if (left === right) continue;
+    return a.isWellFormed() && b.isWellFormed()
+      ? codePointRank(left) - codePointRank(right)
+      : compareLoose(a, b, i);
   }
   return a.length - b.length;
+}
+
+/** Orders two strings with loose bytes that are alike up to an index. To find all their bytes would take long. */
+function compareLoose(a: string, b: string, index: number): number {
+  // The two halves of a pair stay together.
+  const at = index > 0 && isHighHalf(a, index - 1) ? index - 1 : index;
+  const [restA, restB] = [a.slice(at), b.slice(at)];
+  // Loose bytes may be the same as a character of the other text.
+  return sharedDifference(utf8Bytes(firstOf(restA)), utf8Bytes(firstOf(restB))) ||
+    compareBytes(utf8Bytes(restA), utf8Bytes(restB));
+}
+
+/** The first characters of a text: enough to tell two apart, and whole. */
+function firstOf(text: string): string {
+  return text.slice(0, isHighHalf(text, 7) ? 7 : 8);
+}
+
+function isHighHalf(text: string, index: number): boolean {
+  return (text.charCodeAt(index) & 0xfc00) === 0xd800;
 }
 
 /** Moves surrogates above the rest of the basic plane, where their code points are. */
@@ -145,10 +166,15 @@ function codePointRank(unit: number): number {
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  return sharedDifference(a, b) || a.length - b.length;
+}
+
+/** The difference of the first bytes that differ; 0 if one is the beginning of the other. */
+function sharedDifference(a: Uint8Array, b: Uint8Array): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
     const difference = (a[i] as number) - (b[i] as number);
     if (difference !== 0) return difference;
   }
-  return a.length - b.length;
+  return 0;
 }
