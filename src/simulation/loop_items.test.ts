@@ -135,3 +135,27 @@ arguments: {parameters: [{name: one, value: "{{item}}"}]}`;
     }
   },
 );
+
+test("a sequence counts integers that a float cannot hold", () => {
+  const namesOf = (sequence: string) => {
+    const spec = `
+entrypoint: main
+templates:
+- {name: main, steps: [[{name: a, template: work, withSequence: ${sequence}}]]}
+- {name: work, container: {image: i}}`;
+    const { status } = simulateWorkflow(spec, 12).view("w");
+    const works = Object.values(status?.nodes ?? {}).filter((node) => node.templateName === "work");
+    return works.length > 0 ? works.map(({ name }) => name) : status?.message;
+  };
+  expect(namesOf('{start: "1700000000000000001", count: "2"}')).toEqual([
+    "w[0].a(0:1700000000000000001)",
+    "w[0].a(1:1700000000000000002)",
+  ]);
+  expect(namesOf('{start: "9223372036854775807", end: "9223372036854775806"}')).toEqual([
+    "w[0].a(0:9223372036854775807)",
+    "w[0].a(1:9223372036854775806)",
+  ]);
+  for (const text of ["9223372036854775808", "9".repeat(100_000)]) {
+    expect(namesOf(`{count: "${text}"}`)).toContain("value out of range");
+  }
+});

@@ -99,15 +99,15 @@ function jsonKind(value: unknown): string {
 }
 
 function sequenceItems(turn: Turn, sequence: Sequence): Json[] {
-  const start = sequence.start === undefined ? 0 : integer(sequence.start);
-  let end: number;
+  const start = sequence.start === undefined ? 0n : integer(sequence.start);
+  let end: bigint;
   if (sequence.end !== undefined) end = integer(sequence.end);
   else if (sequence.count !== undefined) {
     const count = integer(sequence.count);
-    if (count === 0) return [];
-    end = start + count - 1;
+    if (count === 0n) return [];
+    end = start + count - 1n;
   } else throw new NodeFailure("neither end nor count was specified in withSequence");
-  const length = Math.abs(end - start) + 1;
+  const length = Math.abs(Number(end - start)) + 1;
   checkLoop(turn, length);
   if (length > MAX_LOOP_ELEMENTS) throw tooMany(length);
   const direction = start <= end ? 1 : -1;
@@ -123,15 +123,26 @@ function sequenceItems(turn: Turn, sequence: Sequence): Json[] {
       `withSequence makes a text of more than ${MAX_SEQUENCE_CHARACTERS} characters: shorten withSequence.format or loop over less`,
     );
   }
-  return Array.from({ length }, (_, index) => formatInteger(format, start + direction * index));
+  const first = Number(start);
+  const isExact = Number.isSafeInteger(first) && Number.isSafeInteger(Number(end));
+  return Array.from({ length }, (_, index) => {
+    const step = direction * index;
+    return formatInteger(format, isExact ? first + step : start + BigInt(step));
+  });
 }
 
-function integer(value: number | string): number {
+function integer(value: number | string): bigint {
   const text = String(value);
-  if (!/^[+-]?\d+$/.test(text)) {
-    throw new NodeFailure(`strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const refuse = (reason: string) =>
+    new NodeFailure(`strconv.Atoi: parsing ${JSON.stringify(text)}: ${reason}`);
+  if (!/^[+-]?\d+$/.test(text)) throw refuse("invalid syntax");
+  // More digits than an int64 has would take long to read.
+  const digits = text.replace(/^[+-]?0*/, "");
+  const number = digits.length > 19 ? undefined : BigInt(text.replace(/^\+/, ""));
+  if (number === undefined || BigInt.asIntN(64, number) !== number) {
+    throw refuse("value out of range");
   }
-  return Number(text);
+  return number;
 }
 
 function tooMany(count: number): NodeFailure {

@@ -1,30 +1,42 @@
 /** Prints integers in printf formats, for loops over sequences. */
 
 /** Flags, width, precision and verb. */
-const VERB = /%([-+ 0#]*)(\d*)(?:\.(\d*))?([a-zA-Z%])/g;
+const VERB = /%([-+ 0#]*)(\d*)(?:\.(\d*))?(.?)/gsu;
 
 /** Prints an integer in a printf format. As in Go, verbs for other kinds of values show what is wrong. */
-export function formatInteger(format: string, value: number): string {
+export function formatInteger(format: string, value: number | bigint): string {
   if (format === "%d") return String(value);
   let isUsed = false;
   const text = format.replace(
     VERB,
     (_match, flags: string, width: string, precision: string | undefined, verb: string) => {
       if (verb === "%") return "%";
+      if (verb === "") return "%!(NOVERB)";
       if (isUsed) return `%!${verb}(MISSING)`;
       isUsed = true;
-      const digits = convert(verb, Math.abs(value), flags.includes("#"), precision);
-      if (digits === undefined) return `%!${verb}(int=${value})`;
-      // Go prints no digit and no sign of 0 when no digit is asked for.
-      if (value === 0 && Number(precision ?? 1) === 0 && /[dvxXobO]/.test(verb)) {
-        return " ".repeat(Number(width || 0));
-      }
-      // A precision says how many digits there are; no further zeros are added.
-      const kept = precision === undefined ? flags : flags.replaceAll("0", "");
-      return pad(digits, value < 0, kept, Number(width || 0));
+      const print = (as: string) => printAs(as, value, flags, Number(width || 0), precision);
+      return print(verb) ?? `%!${verb}(int=${print("d")})`;
     },
   );
   return isUsed ? text : `${text}%!(EXTRA int=${value})`;
+}
+
+function printAs(
+  verb: string,
+  value: number | bigint,
+  flags: string,
+  width: number,
+  precision: string | undefined,
+): string | undefined {
+  const digits = convert(verb, value < 0 ? -value : value, flags.includes("#"), precision);
+  if (digits === undefined) return undefined;
+  // Go prints no digit and no sign of 0 when no digit is asked for.
+  if (Number(value) === 0 && Number(precision ?? 1) === 0 && /[dvxXobO]/.test(verb)) {
+    return " ".repeat(width);
+  }
+  // A precision says how many digits there are; no further zeros are added.
+  const kept = precision === undefined ? flags : flags.replaceAll("0", "");
+  return pad(digits, value < 0, kept, width);
 }
 
 /** Largest width or precision that a format asks for. */
@@ -38,7 +50,7 @@ export function widestOf(format: string): number {
 
 function convert(
   verb: string,
-  value: number,
+  value: number | bigint,
   isAlternate: boolean,
   precision: string | undefined,
 ): string | undefined {
@@ -60,7 +72,7 @@ function convert(
     case "b":
       return `${isAlternate ? "0b" : ""}${filled(2)}`;
     case "c":
-      return String.fromCodePoint(Math.min(value, 0x10ffff));
+      return String.fromCodePoint(Math.min(Number(value), 0x10ffff));
     case "U":
       return `U+${
         value.toString(16).toUpperCase().padStart(Math.max(4, Number(precision ?? 0)), "0")

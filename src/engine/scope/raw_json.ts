@@ -2,6 +2,7 @@
 import type { Json } from "../../base/json.ts";
 import { checkDepth } from "../../base/json_text.ts";
 import { compactJson } from "./expressions.ts";
+import { goJsonFault } from "./go_json_fault.ts";
 
 /** Tells whether a text is a JSON object or list. */
 export function isJsonContainer(text: string): boolean {
@@ -31,7 +32,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(jsonFault(text));
+    throw new Error(goJsonFault(text));
   }
 }
 
@@ -107,41 +108,6 @@ function jsonMap(
 ): string {
   const members = keys.map((key) => `${write(key)}:${writeJson(value[key] ?? null, write)}`);
   return `{${members.join(",")}}`;
-}
-
-/** What is wrong with a text that is not JSON, in the words of Go's parser in the usual cases. */
-function jsonFault(text: string): string {
-  const first = /\S/.exec(text);
-  if (first === null) return "unexpected end of JSON input";
-  const char = first[0];
-  const quoted = char === "'" ? `'\\''` : char === '"' ? `'"'` : `'${char}'`;
-  if (!/[-{["0-9tfn]/.test(char)) {
-    return `invalid character ${quoted} looking for beginning of value`;
-  }
-  for (const word of ["true", "false", "null"]) {
-    if (char !== word.charAt(0)) continue;
-    const rest = text.slice(first.index);
-    for (let at = 1; at < word.length; at++) {
-      const next = rest.charAt(at);
-      if (next === "") return "unexpected end of JSON input";
-      if (next !== word.charAt(at)) {
-        return `invalid character '${next}' in literal ${word} (expecting '${word.charAt(at)}')`;
-      }
-    }
-    return afterTop(rest.slice(word.length));
-  }
-  const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/.exec(text.slice(first.index));
-  if (number !== null && /[-0-9]/.test(char)) {
-    return afterTop(text.slice(first.index + number[0].length));
-  }
-  return "unexpected end of JSON input";
-}
-
-function afterTop(rest: string): string {
-  const next = /\S/.exec(rest)?.[0];
-  return next === undefined
-    ? "unexpected end of JSON input"
-    : `invalid character '${next}' after top-level value`;
 }
 
 const ESCAPED: Readonly<Record<string, string>> = {

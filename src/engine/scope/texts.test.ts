@@ -24,6 +24,11 @@ test.each([
   ["%#.4x", 255, "0x00ff"],
   ["%#o", 0, "0"],
   ["%O", 8, "0o10"],
+  ["100%", 5, "100%!(NOVERB)%!(EXTRA int=5)"],
+  ["%03s", 5, "%!s(int=005)"],
+  ["%é", 5, "%!é(int=5)"],
+  ["n%d", 9223372036854775807n, "n9223372036854775807"],
+  ["%x", -9223372036854775807n, "-7fffffffffffffff"],
 ])("formatInteger() %s of %d", (format, value, text) => {
   expect(formatInteger(format, value)).toBe(text);
 });
@@ -41,6 +46,42 @@ test("listOfJsonTexts() keeps texts and names what is wrong as Go does", () => {
   expect(() => listOfJsonTexts([""])).toThrow("unexpected end of JSON input");
   expect(() => listOfJsonTexts(["1 x"])).toThrow("invalid character 'x' after top-level value");
 });
+
+test.each([
+  ["[1,]", "']' looking for beginning of value"],
+  ["[1 2]", "'2' after array element"],
+  ["['a']", "'\\'' looking for beginning of value"],
+  ['["x"y"]', "'y' after array element"],
+  ["[01]", "'1' after array element"],
+  ["[NaN]", "'N' looking for beginning of value"],
+  ["[+1]", "'+' looking for beginning of value"],
+  ["[1.]", "']' after decimal point in numeric literal"],
+  ["[-]", "']' in numeric literal"],
+  ["1e+", "' ' in exponent of numeric literal"],
+  ["[tru]", "']' in literal true (expecting 'e')"],
+  ["nul", "' ' in literal null (expecting 'l')"],
+  ['["a\nb"]', "'\\n' in string literal"],
+  ['["\\x"]', "'x' in string escape code"],
+  ['["\\u00g0"]', "'g' in \\u hexadecimal character escape"],
+  ["{a: 1}", "'a' looking for beginning of object key string"],
+  ['{"a" 1}', "'1' after object key"],
+  ['{"a":1 "b":2}', "'\"' after object key:value pair"],
+  ['{"a":1,}', "'}' looking for beginning of object key string"],
+  ["[1}", "'}' after array element"],
+  ["[] []", "'[' after top-level value"],
+  ["é", "'Ã' looking for beginning of value"],
+  ["\u{1F44B}", "'ð' looking for beginning of value"],
+  ["\u00a0[1]", "'Â' looking for beginning of value"],
+])("what is wrong with %s is told as Go does", (text, fault) => {
+  expect(() => parseExactJson(text)).toThrow(new Error(`invalid character ${fault}`));
+});
+
+test.each(["", " ", "[", "[1", '{"a"', '{"a":', '["a', "[[1]", '{"a":{}'])(
+  "%j ends too early",
+  (text) => {
+    expect(() => parseExactJson(text)).toThrow(new Error("unexpected end of JSON input"));
+  },
+);
 
 test("compact() leaves texts alone", () =>
   expect(compact('{ "a b" : "c \\" d" }')).toBe('{"a b":"c \\" d"}'));
