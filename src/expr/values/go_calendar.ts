@@ -91,14 +91,9 @@ export interface CivilInput {
 export function timeFromCivil(input: CivilInput, nanos: number, zone: GoZone): GoTime {
   const local = daysFromCivil(input.year, input.month, input.day) * DAY + input.hour * 3_600 +
     input.minute * 60 + input.second;
-  // Two guesses find the right side of a change of offset, as in Go.
-  const first = zone.at(local).offset;
-  let seconds = local - first;
-  const second = zone.at(seconds).offset;
-  if (second !== first) {
-    const other = local - second;
-    if (zone.at(other).offset === second) seconds = other;
-  }
+  // Two guesses find the right side of a change of offset. For a time that clocks skip the second one counts, as in Go.
+  const guess = local - zone.at(local).offset;
+  const seconds = local - zone.at(guess).offset;
   return new GoTime(seconds, nanos, zone);
 }
 

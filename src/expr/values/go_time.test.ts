@@ -126,10 +126,20 @@ describe("parseTime()", () => {
       .toBe("2024-07-01 10:00:00 +0200 CEST");
     expect(parseTime("2006-01-02 -07", "2024-07-01 +02", zone).zone).toBe(zone);
     expect(parseTime("2006-01-02 MST", "2024-07-01 CEST", zone).zone).toBe(zone);
-    // The hour that the change to summer time skips.
-    expect(timeText(parseTime("2006-01-02 15:04", "2024-03-31 02:30", zone))).toMatch(
-      /0[13]:30:00/,
-    );
+  });
+
+  test.each([
+    ["Europe/Berlin", "2024-03-31 02:30", "2024-03-31 03:30:00 +0200 CEST"],
+    ["Europe/London", "2024-03-31 01:30", "2024-03-31 02:30:00 +0100 BST"],
+    ["America/New_York", "2024-03-10 02:30", "2024-03-10 01:30:00 -0500 EST"],
+    ["America/Santiago", "2024-09-08 00:30", "2024-09-07 23:30:00 -0400 -04"],
+    ["Australia/Lord_Howe", "2024-10-06 02:15", "2024-10-06 02:45:00 +1100 +11"],
+    ["Pacific/Apia", "2011-12-30 03:30", "2011-12-29 03:30:00 -1000 -10"],
+    // Clocks show these twice.
+    ["Europe/Berlin", "2024-10-27 02:30", "2024-10-27 02:30:00 +0100 CET"],
+    ["America/New_York", "2024-11-03 01:30", "2024-11-03 01:30:00 -0400 EDT"],
+  ])("in %s, %s is %s", (name, text, shown) => {
+    expect(timeText(parseTime("2006-01-02 15:04", text, loadZone(name)))).toBe(shown);
   });
 });
 
