@@ -131,6 +131,8 @@ const ABBREVIATIONS: readonly (readonly [string, RegExp])[] = [
     "0:GMT",
     /^(Africa\/(Abidjan|Accra|Bamako|Banjul|Bissau|Conakry|Dakar|Freetown|Lome|Monrovia|Nouakchott|Ouagadougou)|Atlantic\/(Reykjavik|St_Helena)|Iceland|(Etc\/)?GMT([+-]?0)?)$/,
   ],
+  // Intl calls them GMT, as it does every zone that is at no distance from Greenwich.
+  ["0:+00", /^(Atlantic\/Azores|Antarctica\/Troll|America\/Scoresbysund)$/],
   [
     "-4:AST -3:ADT",
     /^(America\/(Anguilla|Antigua|Aruba|Barbados|Blanc-Sablon|Curacao|Dominica|Glace_Bay|Goose_Bay|Grenada|Guadeloupe|Halifax|Martinique|Moncton|Montserrat|Port_of_Spain|Puerto_Rico|Santo_Domingo|St_Kitts|St_Lucia|St_Thomas|St_Vincent|Thule|Tortola)|Atlantic\/Bermuda|Canada\/Atlantic)$/,
