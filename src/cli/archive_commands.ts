@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from "./context.ts";
 import { addFollowing, checkWatched, followAll, type FollowOptions } from "./follow.ts";
-import { hasColour, outputOption, type OutputOptions, print, printTable } from "./output.ts";
+import { outputOption, type OutputOptions, print, printTable } from "./output.ts";
 import { addSelectors, inShownOrder } from "./select_workflows.ts";
 import { span } from "./times.ts";
 import { printWorkflow, printWorkflows } from "./workflow_text.ts";
@@ -105,12 +105,11 @@ function addList(archive: Command): void {
     .addHelpText(...example("sluice archive list -l app=shop"))
     .action(async (options: ListOptions, command: Command) => {
       const context = contextOf(command);
-      printWorkflows(await archived(context, options), {
+      await printWorkflows(context, await archived(context, options), {
         format: options.output,
         namespaces: true,
         uids: true,
         heads: true,
-        now: context.now(),
       });
     });
 }
@@ -159,7 +158,7 @@ function addGet(archive: Command): void {
             query,
           }),
         );
-        printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
+        await printWorkflow(context, workflow, options.output);
       }
     });
 }
@@ -250,7 +249,7 @@ async function runAgain(
       target,
       context.client.call(AGAIN[verb], { params: { uid }, body }),
     );
-    printWorkflow(workflow, options.output, { now: context.now(), colour: hasColour() });
+    await printWorkflow(context, workflow, options.output);
     made.push({ namespace: context.namespace, name: workflow.metadata.name ?? "" });
   }
   return await followAll(context, made, options, options.output === "name");

@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import { defined } from "../base/defined.ts";
 import { type Client, createClient } from "../client/client.ts";
 import { ClientError } from "../client/transport.ts";
-import { STANDARD_NAMING } from "../spec/naming.ts";
+import { apiVersionOf, STANDARD_NAMING } from "../spec/naming.ts";
 import { say } from "./output.ts";
 
 /** Options of the program, which all commands have. */
@@ -117,6 +117,22 @@ export function contextFrom(options: GlobalOptions): Context {
   });
   return { client, namespace: options.namespace, now: () => Date.now() };
 }
+
+/** `apiVersion` of the manifests that a command prints, by the server's `--api-group`. Each command asks once at most. */
+export async function manifestVersion({ client }: Context): Promise<string> {
+  let version = versions.get(client);
+  if (version === undefined) {
+    // What is printed may tell of a change: it must not be lost because this cannot be told.
+    version = client.call("InfoService_GetInfo", {}).catch(() => ({})).then((info) => {
+      const { apiGroup } = info as { apiGroup?: unknown };
+      return apiVersionOf(typeof apiGroup === "string" ? { apiGroup } : STANDARD_NAMING);
+    });
+    versions.set(client, version);
+  }
+  return await version;
+}
+
+const versions = new WeakMap<Client, Promise<string>>();
 
 /** Prefix of the labels and annotations that the server sets (its `--label-prefix`), as the server says. */
 export async function labelPrefix({ client }: Context): Promise<string> {

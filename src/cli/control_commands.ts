@@ -20,7 +20,7 @@ import {
   type FollowOptions,
   type WatchLook,
 } from "./follow.ts";
-import { hasColour, outputOption, type OutputOptions, print, say } from "./output.ts";
+import { outputOption, type OutputOptions, print, say } from "./output.ts";
 import {
   addChunkSize,
   addFilters,
@@ -87,11 +87,12 @@ async function change(
 }
 
 async function changeOne(
-  { client, now }: Context,
+  context: Context,
   verb: Verb,
   { namespace, name }: Target,
   options: ControlOptions,
 ): Promise<void> {
+  const { client } = context;
   const { operation, done } = VERBS[verb];
   const { output, nodeFieldSelector, message, idempotencyKey } = options;
   const input = {
@@ -100,8 +101,7 @@ async function changeOne(
     idempotencyKey,
   };
   if (output !== undefined) {
-    const workflow = await client.call(operation, input);
-    return printWorkflow(workflow, output, { now: now(), colour: hasColour() });
+    return printWorkflow(context, await client.call(operation, input), output);
   }
   // Only nodes tell what a selector has changed.
   const whole = (nodeFieldSelector ?? "") === "" ? undefined : await client.call(operation, input);
@@ -199,7 +199,7 @@ async function runAgain(
     });
     if (note !== undefined) say(note);
     if (!options.watch || options.output !== undefined) {
-      printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+      await printWorkflow(context, answer, options.output);
     }
     running.push({ namespace, name: answer.metadata.name ?? name });
   }
@@ -242,7 +242,7 @@ async function setNode(context: Context, name: string, options: ControlOptions):
     return print("workflow values set");
   }
   const answer = await context.client.call(operation, input);
-  printWorkflow(answer, options.output, { now: context.now(), colour: hasColour() });
+  await printWorkflow(context, answer, options.output);
 }
 
 interface DeleteOptions extends WorkflowFilters {

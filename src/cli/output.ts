@@ -5,7 +5,6 @@ import { Option } from "commander";
 import type { Pair } from "yaml";
 import type { Json, JsonObject } from "../base/json.ts";
 import { shownText } from "../base/shown_text.ts";
-import { apiVersionOf, STANDARD_NAMING } from "../spec/naming.ts";
 
 export type Format = "json" | "yaml" | "wide" | "short" | "name";
 
@@ -103,8 +102,8 @@ export function printObject(value: Json | JsonObject, format: "json" | "yaml"): 
 }
 
 /** An object with what makes it a manifest, which answers of the API leave out. */
-export function asManifest(object: object, kind: string): JsonObject {
-  return { apiVersion: apiVersionOf(STANDARD_NAMING), kind, ...object };
+export function asManifest(object: object, kind: string, apiVersion: string): JsonObject {
+  return { apiVersion, kind, ...object };
 }
 
 /** Longest foreign text in a cell of a table, UTF-16 units. */

@@ -4,7 +4,14 @@ import { isJsonObject, type JsonObject } from "../base/json.ts";
 import { ClientError } from "../client/transport.ts";
 import type { Workflow } from "../spec/manifest.ts";
 import { addCronCommands } from "./cron_commands.ts";
-import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
+import {
+  type Context,
+  contextOf,
+  example,
+  isNotFound,
+  manifestVersion,
+  UsageError,
+} from "./context.ts";
 import { addLintOptions, lintFiles, type LintOptions } from "./lint_command.ts";
 import {
   addStrict,
@@ -88,7 +95,7 @@ async function store(
       const made = verb === "create"
         ? await createObject(context, resource, object)
         : await updateObject(context, resource, object);
-      printResource(resource, made, options.output, context.now());
+      await printResource(context, resource, made, options.output);
     } catch (error) {
       if (!(error instanceof ClientError) || error.status === 0) throw error;
       const message = withPlace(error.message, { kind: resource.kind, ...object }, lineOf);
@@ -196,7 +203,7 @@ function addGet(group: Command, word: ResourceWord): void {
         const object = await context.client.call(resource.get, {
           params: { namespace: context.namespace, name },
         });
-        printResource(resource, asJson(object), options.output, context.now());
+        await printResource(context, resource, asJson(object), options.output);
       }
     });
 }
@@ -214,11 +221,10 @@ function addList(group: Command, word: ResourceWord): void {
       const namespaces = options.allNamespaces === true;
       const namespace = namespaces ? "" : context.namespace;
       const items = await listAll(context, resource, namespace, options.selector);
-      printResources(resource, items, {
+      await printResources(context, resource, items, {
         format: options.output,
         namespaces,
         heads: options.headers,
-        now: context.now(),
       });
     });
 }
@@ -274,7 +280,8 @@ async function apply(
   }
   const name = String(metadataOf(made)["name"]);
   if (output === "json" || output === "yaml") {
-    printObject(asManifest(made, String(object["kind"])), output);
+    const version = await manifestVersion(context);
+    printObject(asManifest(made, String(object["kind"]), version), output);
   } else print(output === "name" ? name : `${object["kind"]} ${name} ${done}`);
 }
 

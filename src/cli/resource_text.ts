@@ -2,6 +2,7 @@
 import { isJsonObject, type JsonObject } from "../base/json.ts";
 import type { CronWorkflow, Parameter } from "../spec/manifest.ts";
 import { cronClock, nextDue, parseSchedule } from "../spec/cron_schedule.ts";
+import { type Context, manifestVersion } from "./context.ts";
 import { metadataOf } from "./manifests.ts";
 import { asManifest, type Format, print, printObject, printTable, terminalText } from "./output.ts";
 import type { Resource } from "./resources.ts";
@@ -9,13 +10,16 @@ import { age, moment } from "./times.ts";
 import { factLines } from "./workflow_text.ts";
 
 /** Prints one object in the format of `-o`. */
-export function printResource(
+export async function printResource(
+  context: Context,
   { kind }: Resource,
   object: JsonObject,
   format: Format | undefined,
-  now: number,
-): void {
-  if (format === "json" || format === "yaml") return printObject(asManifest(object, kind), format);
+): Promise<void> {
+  if (format === "json" || format === "yaml") {
+    return printObject(asManifest(object, kind, await manifestVersion(context)), format);
+  }
+  const now = context.now();
   const { name, namespace, creationTimestamp } = metadataOf(object);
   if (format === "name") return print(String(name));
   const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
@@ -77,14 +81,17 @@ function nextRun(cron: CronWorkflow, now: number): number | undefined {
 }
 
 /** Prints the table, documents or names of a list of one kind. */
-export function printResources(
+export async function printResources(
+  context: Context,
   resource: Resource,
   items: JsonObject[],
-  look: { format: Format | undefined; namespaces: boolean; heads: boolean; now: number },
-): void {
-  const { format, namespaces, now } = look;
+  look: { format: Format | undefined; namespaces: boolean; heads: boolean },
+): Promise<void> {
+  const { format, namespaces } = look;
+  const now = context.now();
   if (format === "json" || format === "yaml") {
-    return printObject(items.map((item) => asManifest(item, resource.kind)), format);
+    const version = await manifestVersion(context);
+    return printObject(items.map((item) => asManifest(item, resource.kind, version)), format);
   }
   const nameOf = (item: JsonObject) => String(metadataOf(item)["name"]);
   if (format === "name") return items.forEach((item) => print(nameOf(item)));

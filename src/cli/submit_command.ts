@@ -32,7 +32,7 @@ import {
   withParameters,
   withPlace,
 } from "./manifests.ts";
-import { hasColour, outputOption, type OutputOptions, say } from "./output.ts";
+import { outputOption, type OutputOptions, say } from "./output.ts";
 import { asJson, namespaceOf, type Resource, RESOURCES } from "./resources.ts";
 import { printWorkflow } from "./workflow_text.ts";
 
@@ -336,7 +336,7 @@ async function submit(context: Context, files: string[], options: SubmitOptions)
   for await (const workflow of creating) {
     created.push(workflow);
     if (options.watch && output === undefined) continue;
-    printWorkflow(workflow, output, { now: context.now(), colour: hasColour() });
+    await printWorkflow(context, workflow, output);
   }
   if (options.dryRun || options.serverDryRun) return 0;
   const made = created.map(({ metadata }) => ({

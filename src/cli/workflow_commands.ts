@@ -41,11 +41,10 @@ async function list(context: Context, options: ListOptions): Promise<void> {
   const fields = output === undefined ? TABLE_FIELDS : output === "name" ? NAME_FIELDS : undefined;
   const namespace = allNamespaces ? "" : context.namespace;
   const items = await filteredWorkflows(context, namespace, options, fields);
-  printWorkflows(items, {
+  await printWorkflows(context, items, {
     format: output,
     namespaces: allNamespaces,
     heads: options.headers,
-    now: context.now(),
   });
 }
 
@@ -60,8 +59,7 @@ async function get(context: Context, names: string[], options: GetOptions): Prom
     const workflow = await context.client.call("WorkflowService_GetWorkflow", {
       params: { namespace: context.namespace, name },
     });
-    printWorkflow(workflow, options.output, {
-      now: context.now(),
+    await printWorkflow(context, workflow, options.output, {
       colour: hasColour() && options.color,
       plain: !options.utf8,
       phase: options.status,

@@ -1,7 +1,15 @@
 import process from "node:process";
 import { afterEach, expect, test, vi } from "vitest";
+import { createClient } from "../client/client.ts";
 import type { Workflow } from "../spec/manifest.ts";
+import type { Context } from "./context.ts";
 import { printWorkflows, workflowText } from "./workflow_text.ts";
+
+const CONTEXT: Context = {
+  client: createClient({ server: "http://127.0.0.1:1" }),
+  namespace: "default",
+  now: () => 0,
+};
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -28,7 +36,7 @@ test.each(
     [true, "wide", 3000],
     [false, undefined, 3000],
   ] as const,
-)("a list cuts long messages on a terminal only: %j, -o %s", (isTTY, format, length) => {
+)("a list cuts long messages on a terminal only: %j, -o %s", async (isTTY, format, length) => {
   const seen: string[] = [];
   vi.spyOn(process.stdout, "write").mockImplementation((text) => seen.push(String(text)) > 0);
   const before = process.stdout.isTTY;
@@ -39,19 +47,19 @@ test.each(
       spec: {},
       status: { phase: "Failed", startedAt: null, finishedAt: null, message: "x".repeat(3000) },
     };
-    printWorkflows([workflow], { format, namespaces: false, heads: false, now: 0 });
+    await printWorkflows(CONTEXT, [workflow], { format, namespaces: false, heads: false });
   } finally {
     process.stdout.isTTY = before;
   }
   expect(/x+…?/.exec(seen.join(""))?.[0]).toHaveLength(length);
 });
 
-test("parameters with several lines stay in their row, and a long one is cut", () => {
+test("parameters with several lines stay in their row, and a long one is cut", async () => {
   const seen: string[] = [];
   vi.spyOn(process.stdout, "write").mockImplementation((text) => seen.push(String(text)) > 0);
   const parameters = [{ name: "p", value: "one\ntwo" }, { name: "q", value: "y".repeat(3000) }];
   const workflow: Workflow = { metadata: { name: "wf" }, spec: { arguments: { parameters } } };
-  printWorkflows([workflow], { format: "wide", namespaces: false, heads: false, now: 0 });
+  await printWorkflows(CONTEXT, [workflow], { format: "wide", namespaces: false, heads: false });
   expect(seen).toHaveLength(1);
   expect(seen[0]).toMatch(/p=one\\u000atwo,q=y{79}…\n$/);
 });

@@ -1,10 +1,12 @@
 /** A workflow as text: the facts and the tree of `get`, the rows of `list`. */
 import process from "node:process";
 import type { Parameter, Workflow } from "../spec/manifest.ts";
+import { type Context, manifestVersion } from "./context.ts";
 import {
   asManifest,
   cellText,
   type Format,
+  hasColour,
   print,
   printObject,
   printTable,
@@ -74,13 +76,16 @@ export function workflowText(workflow: Workflow, options: TreeOptions): string {
 }
 
 /** Prints one workflow in the format of `-o`. */
-export function printWorkflow(
+export async function printWorkflow(
+  context: Context,
   workflow: Workflow,
   format: Format | undefined,
-  options: TreeOptions,
-): void {
-  if (format === "json" || format === "yaml") printObject(asManifest(workflow, "Workflow"), format);
-  else if (format === "name") {
+  look: Omit<TreeOptions, "now"> = { colour: hasColour() },
+): Promise<void> {
+  const options = { ...look, now: context.now() };
+  if (format === "json" || format === "yaml") {
+    printObject(asManifest(workflow, "Workflow", await manifestVersion(context)), format);
+  } else if (format === "name") {
     print(workflow.metadata.name ?? workflow.metadata.generateName ?? "");
   } else {
     const columns = format === "wide" || format === "short" ? format : "normal";
@@ -97,14 +102,19 @@ export interface ListLook {
   /** Uids have a column. @default false */
   uids?: boolean;
   heads: boolean;
-  now: number;
 }
 
 /** The table, documents or names of `list`. */
-export function printWorkflows(workflows: Workflow[], look: ListLook): void {
-  const { format, now } = look;
+export async function printWorkflows(
+  context: Context,
+  workflows: Workflow[],
+  look: ListLook,
+): Promise<void> {
+  const { format } = look;
+  const now = context.now();
   if (format === "json" || format === "yaml") {
-    return printObject(workflows.map((one) => asManifest(one, "Workflow")), format);
+    const version = await manifestVersion(context);
+    return printObject(workflows.map((one) => asManifest(one, "Workflow", version)), format);
   }
   if (format === "name") {
     return workflows.forEach((workflow) => print(workflow.metadata.name ?? ""));

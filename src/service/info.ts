@@ -7,11 +7,11 @@ import type { BuildFacts, ServiceDeps } from "./deps.ts";
 
 /** Settings that user interfaces ask for. */
 export function getInfo(deps: ServiceDeps): JsonObject {
-  const { labelPrefix } = deps.settings.naming;
-  const isStandard = labelPrefix === STANDARD_NAMING.labelPrefix;
+  const { labelPrefix, apiGroup } = deps.settings.naming;
   return {
-    // Command lines that select by these labels read the prefix here. Without it they use the reference's.
-    ...(!isStandard && { labelPrefix }),
+    // Command lines that select by these labels, or print manifests, read names here. Without them they use the reference's.
+    ...(labelPrefix !== STANDARD_NAMING.labelPrefix && { labelPrefix }),
+    ...(apiGroup !== STANDARD_NAMING.apiGroup && { apiGroup }),
     modals: { feedback: false, firstTimeUser: false, newVersion: false },
   };
 }
