@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../base/json.ts";
-import { prepared, replacement, withLaterRuns } from "./prepared.ts";
+import { prepared, replacement, withLaterRuns, withPrefix } from "./prepared.ts";
 
 function cron(status: JsonObject | undefined, spec: JsonObject = {}): JsonObject {
   return {
@@ -40,4 +40,26 @@ test("one that replaces another goes on from the last run of the two", () => {
   expect(replacement(cron(LATER), changed(EARLIER))).toEqual(changed(LATER));
   expect(replacement({ kind: "ConfigMap" }, { kind: "ConfigMap", data: {} }))
     .toEqual({ kind: "ConfigMap", data: {} });
+});
+
+test("labels and annotations of the installation get the prefix of the server; others stay", () => {
+  const object = {
+    kind: "ConfigMap",
+    metadata: {
+      name: "m",
+      labels: { "workflows.argoproj.io/configmap-type": "Parameter", team: "a" },
+      annotations: { "workflows.argoproj.io/title": "T" },
+    },
+    data: { "workflows.argoproj.io/x": "y" },
+  };
+  expect(withPrefix(object, "jobs.example.org/")).toEqual({
+    ...object,
+    metadata: {
+      name: "m",
+      labels: { "jobs.example.org/configmap-type": "Parameter", team: "a" },
+      annotations: { "jobs.example.org/title": "T" },
+    },
+  });
+  expect(withPrefix(object, "workflows.argoproj.io/")).toBe(object);
+  expect(withPrefix({ metadata: { name: "m" } }, "x.org/")).toEqual({ metadata: { name: "m" } });
 });

@@ -4,6 +4,7 @@ import { defined } from "../../base/defined.ts";
 import { isJsonObject, type JsonObject } from "../../base/json.ts";
 import { decode } from "../../spec/schema/decode.ts";
 import { KIND_SCHEMAS } from "../../spec/schema/kinds.ts";
+import { STANDARD_NAMING } from "../../spec/naming.ts";
 import { normalForm } from "../../spec/normal_form.ts";
 import { metadataOf } from "../manifests.ts";
 import { INSTANCE_LABEL } from "./source.ts";
@@ -67,6 +68,29 @@ export function replacement(known: JsonObject, wanted: JsonObject): JsonObject {
 function lastRun({ status }: JsonObject): number {
   const text = isJsonObject(status) ? status["lastScheduledTime"] : undefined;
   return Date.parse(String(text ?? "")) || 0;
+}
+
+/** Prefix of the labels and annotations of an installation. */
+const OLD_PREFIX = STANDARD_NAMING.labelPrefix;
+
+/**
+ * An object whose labels and annotations have the prefix of the server, which reads no other: without it a workflow that has
+ * ended would be listed as one that runs, and nobody would find the ConfigMap of a parameter.
+ *
+ * @param prefix the server's `--label-prefix`
+ */
+export function withPrefix(object: JsonObject, prefix: string): JsonObject {
+  if (prefix === OLD_PREFIX) return object;
+  const renamed = (given: JsonObject[string] | undefined) =>
+    !isJsonObject(given) ? given : Object.fromEntries(
+      Object.entries(given).map(([key, value]) => [
+        key.startsWith(OLD_PREFIX) ? prefix + key.slice(OLD_PREFIX.length) : key,
+        value,
+      ]),
+    );
+  const { labels, annotations, ...metadata } = metadataOf(object);
+  const named = defined({ labels: renamed(labels), annotations: renamed(annotations) });
+  return { ...object, metadata: { ...metadata, ...named } };
 }
 
 function without(given: JsonObject[string] | undefined, keys: RegExp): JsonObject | undefined {

@@ -2,11 +2,18 @@
 import type { JsonObject } from "../../base/json.ts";
 import { ClientError } from "../../client/transport.ts";
 import type { ConfigMap, Workflow } from "../../spec/manifest.ts";
-import { type Context, isNotFound } from "../context.ts";
+import { type Context, isNotFound, labelPrefix } from "../context.ts";
 import { metadataOf } from "../manifests.ts";
 import { asJson, createObject, resourceOf, updateObject } from "../resources.ts";
 import { type ExecutorName, EXECUTORS } from "./check.ts";
-import { type Activity, isSame, prepared, replacement, withLaterRuns } from "./prepared.ts";
+import {
+  type Activity,
+  isSame,
+  prepared,
+  replacement,
+  withLaterRuns,
+  withPrefix,
+} from "./prepared.ts";
 
 /**
  * `created`: it was not there. `unchanged`: it is there already. `differs`: it is there, and another. `replaced`: it was there, and
@@ -44,6 +51,8 @@ const MAX_TRIES = 10;
 export class Target {
   readonly #context: Context;
   readonly #options: TargetOptions;
+  /** Undefined until the server has said it. */
+  #prefix: string | undefined;
 
   constructor(context: Context, options: TargetOptions) {
     this.#context = context;
@@ -66,10 +75,10 @@ export class Target {
 
   /** Imports a template, cron workflow, binding or ConfigMap. */
   manifest(object: JsonObject): Promise<Outcome> {
-    const wanted = prepared(object, this.#options);
-    return tolerant(() =>
-      wanted["kind"] === "ConfigMap" ? this.#configMap(wanted) : this.#stored(wanted)
-    );
+    return tolerant(async () => {
+      const wanted = withPrefix(prepared(object, this.#options), await this.#labelPrefix());
+      return wanted["kind"] === "ConfigMap" ? this.#configMap(wanted) : this.#stored(wanted);
+    });
   }
 
   /** Imports a finished workflow with its nodes. */
@@ -77,14 +86,19 @@ export class Target {
     const namespace = String(metadataOf(workflow)["namespace"] ?? "");
     const { isDryRun, overwrite } = this.#options;
     // A dry run sends it with its nodes too: they may be what the server refuses.
-    return tolerant(async () =>
-      asJson(
+    return tolerant(async () => {
+      const wanted = withPrefix(workflow, await this.#labelPrefix()) as unknown as Workflow;
+      return asJson(
         await this.#context.client.call("ImportService_ImportWorkflow", {
           params: { namespace },
-          body: { workflow: workflow as unknown as Workflow, dryRun: isDryRun, overwrite },
+          body: { workflow: wanted, dryRun: isDryRun, overwrite },
         }),
-      ) as unknown as Outcome
-    );
+      ) as unknown as Outcome;
+    });
+  }
+
+  async #labelPrefix(): Promise<string> {
+    return this.#prefix ??= await labelPrefix(this.#context);
   }
 
   async #configMap(object: JsonObject): Promise<Outcome> {
