@@ -363,7 +363,7 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "LABEL_PREFIX",
     default: "workflows.argoproj.io/",
-    pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/$/,
+    pattern: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/$/,
     expected: "a domain name and a slash",
     doc:
       "Prefix of the labels and annotations that the service sets; choose it before the first workflow",
@@ -372,7 +372,7 @@ export const CONFIG_TABLE = {
     type: "text",
     env: "API_GROUP",
     default: "argoproj.io",
-    pattern: /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+    pattern: /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
     expected: "a domain name",
     doc: "Group in the apiVersion of manifests, in access rules and in error texts",
   },

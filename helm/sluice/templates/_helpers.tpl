@@ -93,11 +93,6 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- end -}}
 {{- end -}}
 
-{{/* Group in the apiVersion of manifests. */}}
-{{- define "sluice.apiGroup" -}}
-{{ ternary .Values.apiGroup "argoproj.io" (eq .Values.manifestSource "kubernetes") }}
-{{- end -}}
-
 {{/* The number of processes in a pod, or auto; empty if it is the usual one. */}}
 {{- define "sluice.processes" -}}
 {{- $count := ternary .Values.processes (int64 .Values.processes) (kindIs "string" .Values.processes) | toString -}}
@@ -130,6 +125,13 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- $unit := regexFind "[kMGTPE]i?$" $text -}}
 {{- $sizes := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
 {{- divf (mulf (trimSuffix $unit $text | float64) (get $sizes $unit | default 1.0)) 1048576 | int64 -}}
+{{- end -}}
+
+{{/* How much Redis may hold, in MiB; empty without a limit on its memory. The rest is for its connections and the process that rewrites its file. */}}
+{{- define "sluice.redisMemory" -}}
+{{- with dig "limits" "memory" "" (default dict .Values.redis.resources) -}}
+{{- div (mul (include "sluice.mebibytes" . | int64) 3) 4 -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Bytes of the temporary storage. */}}
@@ -217,6 +219,10 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- define "sluice.check" -}}
 {{- include "sluice.checkAuth" . -}}
 {{- include "sluice.checkPods" . -}}
+{{- $name := include "sluice.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "%q can't be the name of a Service, which begins with a letter and has letters, digits and hyphens: choose another name for the release, or set fullnameOverride" $name) -}}
+{{- end -}}
 {{- $value := ternary "autoscaling.minReplicas" "replicas" .Values.autoscaling.enabled -}}
 {{- $replicas := ternary (int .Values.autoscaling.minReplicas) (int .Values.replicas) .Values.autoscaling.enabled -}}
 {{- if and (lt $replicas 2) (not .Values.allowSingleReplica) -}}
@@ -239,6 +245,10 @@ http://{{ include "sluice.fullname" . }}.{{ .Release.Namespace }}.svc:{{ .Values
 {{- end -}}
 {{- if and (not .Values.redis.enabled) .Values.redis.password -}}
 {{- fail "redis.password is for redis.enabled=true; the password of your own Redis belongs in redis.externalSecret or redis.externalUrl: redis://:PASSWORD@HOST" -}}
+{{- end -}}
+{{- $wait := get (.Values.server | default dict) "redisWait" | int -}}
+{{- if and .Values.redis.enabled (gt $wait 0) -}}
+{{- fail (printf "server.redisWait=%d needs replicas of Redis, and the release's own Redis has none: every write would be refused; leave it out, or use a Redis with replicas (redis.enabled=false)" $wait) -}}
 {{- end -}}
 {{- if and .Values.redis.externalUrl .Values.redis.externalSecret -}}
 {{- fail "redis.externalUrl and redis.externalSecret both say where Redis is: choose one" -}}

@@ -168,7 +168,12 @@ const CASES: Record<string, { values: Values; kinds?: string[] }> = {
   },
   "every setting of the server": {
     // Artifacts may be as large as its largest.
-    values: { server: sampleSettings(), temporaryStorage: "1024Ti" },
+    values: {
+      server: sampleSettings(),
+      temporaryStorage: "1024Ti",
+      // Some of its replicas confirm what is written.
+      redis: { enabled: false, externalUrl: "redis+sentinel://a:26379,b:26379/main" },
+    },
   },
   "closed network": {
     values: { networkPolicy: { from: [{ podSelector: { matchLabels: { app: "x" } } }] } },
@@ -496,6 +501,12 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       /access[.\/]0[.\/]verbs/,
     ],
     ["an unknown fsync", { redis: { appendfsync: "no" } }, /appendfsync/],
+    [
+      "replicas that confirm, where Redis has none",
+      { server: { redisWait: 1 } },
+      /server\.redisWait=1 needs replicas of Redis, and the release's own Redis has none/,
+    ],
+    ["a group that is no domain", { apiGroup: "a..b" }, /apiGroup/],
   ])("refuses %s with one clear line", (_name, values, message) => {
     expect(() => template(values)).toThrow(message);
   });
@@ -610,6 +621,23 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(environment({ fullnameOverride: "x".repeat(60) })["SLUICE_STORE"]).toContain(
       `@${name}:`,
     );
+  });
+
+  test.each(["9th", "a.b"])("refuses the release %s, whose name no Service can have", (release) => {
+    const { stderr } = callHelm("template", release, CHART, ...NEWEST);
+    expect(stderr).toContain(`"${release}-sluice" can't be the name of a Service`);
+    const other = ["--set", "fullnameOverride=jobs"];
+    expect(callHelm("template", release, CHART, ...NEWEST, ...other).status).toBe(0);
+  });
+
+  test("Redis takes no more than its pod may have, so that it is not killed", () => {
+    const command = (redis: Values) =>
+      JSON.stringify(
+        render({ redis }).find(({ kind }) => kind === "StatefulSet")?.spec?.template,
+      );
+    expect(command({})).toContain(`--save \\"\\" --maxmemory 768mb"`);
+    expect(command({ resources: { limits: { memory: "8Gi" } } })).toContain("--maxmemory 6144mb");
+    expect(command({ resources: null })).not.toContain("--maxmemory ");
   });
 
   test("Redis runs where its own values say", () => {
@@ -800,10 +828,12 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
       return [/^apiVersion: (.*)\/v1alpha1$/m.exec(text)?.[1], ...rule?.apiGroups ?? []];
     };
     expect(group({})).toEqual(["argoproj.io", "argoproj.io"]);
-    expect(group({ manifestSource: "kubernetes", apiGroup: "flows.example" })).toEqual([
-      "flows.example",
-      "flows.example",
-    ]);
+    // Also where manifests live in the store: the cluster is asked about rights on kinds of this group.
+    for (const manifestSource of ["store", "kubernetes"]) {
+      const values = { manifestSource, apiGroup: "flows.example" };
+      expect(group(values)).toEqual(["flows.example", "flows.example"]);
+      expect(parseConfig([], environment(values)).apiGroup).toBe("flows.example");
+    }
   });
 
   test("the bound of events, the workers and the store reach the server", () => {
