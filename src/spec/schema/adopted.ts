@@ -7,7 +7,7 @@ import { invalid } from "../../base/problem.ts";
 import { runToEnd, STEP_SIZE, type Steps } from "../../base/steps.ts";
 import type { Workflow, WorkflowStatus } from "../manifest.ts";
 import { decode, DecodeError } from "./decode.ts";
-import { WORKFLOW_SCHEMA, WORKFLOW_SPEC } from "./kinds.ts";
+import { CONDITION, WORKFLOW_SCHEMA, WORKFLOW_SPEC } from "./kinds.ts";
 import {
   always,
   boolean,
@@ -56,12 +56,6 @@ const NODE_STATUS: StructSchema = struct("NodeStatus", () => ({
   })),
   synchronizationStatus: struct("NodeSynchronizationStatus", () => ({ waiting: string })),
   taskResultSynced: boolean,
-}));
-
-const CONDITION = struct("Condition", () => ({
-  type: always(string),
-  status: always(string),
-  message: string,
 }));
 
 /** Its nodes are decoded one by one. */

@@ -396,6 +396,38 @@ describe("decode() of what a cluster places pods by, and of volumes", () => {
   });
 });
 
+describe("the status of a cron workflow", () => {
+  const withStatus = (status: unknown) =>
+    decodeManifest("CronWorkflow", { metadata: { name: "c" }, spec: { schedules: [] }, status });
+
+  // One that is not what lists and schedules read would break both, also for its neighbours.
+  it.each([
+    [{ conditions: "x" }, "status.conditions of type v1alpha1.Conditions"],
+    [{ conditions: [{ type: 5 }] }, "status.conditions.type of type string"],
+    [{ active: {} }, "status.active of type []v1.ObjectReference"],
+    [{ succeeded: "many" }, "status.succeeded of type int64"],
+    [{ phase: 7 }, "status.phase of type string"],
+    [{ lastScheduledTime: "yesterday" }, 'parsing time "yesterday"'],
+    ["x", "CronWorkflow.status of type v1alpha1.CronWorkflowStatus"],
+  ])("refuses %j", (status, text) => expect(() => withStatus(status)).toThrow(text));
+
+  it("keeps what is right", () => {
+    const status = {
+      active: [{ kind: "Workflow", name: "c-1", uid: "u" }],
+      lastScheduledTime: "2026-11-30T01:00:00Z",
+      conditions: [{ type: "SpecError", status: "True", message: "m" }],
+      succeeded: 3,
+      failed: 0,
+      phase: "Stopped",
+    };
+    expect(withStatus(status).status).toEqual(status);
+    expect(withStatus({ ...status, active: null, conditions: null }).status).toMatchObject({
+      lastScheduledTime: "2026-11-30T01:00:00Z",
+      failed: 0,
+    });
+  });
+});
+
 describe("decodeAny()", () => {
   it("refuses a value without a known kind", () => {
     expect(() => decodeAny({})).toThrow("must state its kind");

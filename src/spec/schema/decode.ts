@@ -315,6 +315,7 @@ class Decoder {
         return copyJson(value);
       }
       case "object":
+        if (schema.inside !== undefined) return this.#decodeStruct(value, schema.inside());
         return isJsonObject(value) ? copyJson(value) : this.#misfits(value, schema.goType);
       case "json":
         return copyJson(value);

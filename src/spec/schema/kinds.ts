@@ -17,6 +17,8 @@ import {
   string,
   struct,
   type StructSchema,
+  time,
+  written,
 } from "./schema.ts";
 import {
   CONFIG_MAP,
@@ -138,6 +140,13 @@ export const WORKFLOW_SPEC: StructSchema = struct("WorkflowSpec", () => ({
   executorPlugins: list(object("v1alpha1.ExecutorPlugin")),
 }));
 
+/** Of workflows and of cron workflows. */
+export const CONDITION: StructSchema = struct("Condition", () => ({
+  type: always(string),
+  status: always(string),
+  message: string,
+}));
+
 const manifest = (): Record<string, FieldInput> => ({
   kind: string,
   apiVersion: string,
@@ -151,6 +160,15 @@ export const WORKFLOW_SCHEMA: StructSchema = struct("Workflow", () => ({
 }));
 
 const templateManifest = () => ({ ...manifest(), spec: always(WORKFLOW_SPEC) });
+
+const CRON_WORKFLOW_STATUS = struct("CronWorkflowStatus", () => ({
+  active: list(object("v1.ObjectReference")),
+  lastScheduledTime: time,
+  conditions: list(CONDITION, "v1alpha1.Conditions"),
+  succeeded: int64,
+  failed: int64,
+  phase: string,
+}));
 
 const CRON_WORKFLOW = struct("CronWorkflow", () => ({
   ...manifest(),
@@ -172,7 +190,7 @@ const CRON_WORKFLOW = struct("CronWorkflow", () => ({
     schedules: list(string),
     when: string,
   }))),
-  status: object("v1alpha1.CronWorkflowStatus"),
+  status: written(() => CRON_WORKFLOW_STATUS),
 }));
 
 const bindingCallback = (): Record<string, FieldInput> => ({

@@ -36,6 +36,8 @@ export interface ScalarSchema {
   omitsZero?: true;
   /** The empty text is a value of its own, as in `storageClassName: ""`. */
   keepsEmpty?: true;
+  /** What an object that programs write consists of. People do not write it, so its members are described nowhere. */
+  inside?: () => StructSchema;
 }
 
 /** A list of values of one schema. */
@@ -143,6 +145,11 @@ export function optionalNamedString(goType: string): ScalarSchema {
 /** An object that is passed on as it is. */
 export function object(goType: string): ScalarSchema {
   return scalar("object", goType);
+}
+
+/** An object that programs write, and this service reads. */
+export function written(inside: () => StructSchema): ScalarSchema {
+  return { kind: "object", goType: inside().goType, inside };
 }
 
 /** A list; with `goType` if the reference has a named type for it. */
