@@ -603,6 +603,28 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     expect(kinds({ workflowNamespaces: ["*"] })).toEqual(["ClusterRole undefined"]);
   });
 
+  test("the server may ask about tokens, and has one of its own, only where it uses that", () => {
+    const all = { namespaces: ["*"], resources: ["*"], verbs: ["*"] };
+    const sso = {
+      mode: "sso",
+      sso: { issuer: "https://id.example", audience: "sluice" },
+      access: [{ groups: ["a"], ...all }],
+    };
+    const reviews = (values: Values) =>
+      render(values).filter(({ metadata }) => !metadata.name.endsWith("-test"))
+        .flatMap(({ rules = [] }) => rules).flatMap(({ resources }) => resources)
+        .filter((resource) => /review/.test(resource));
+    expect(reviews({})).toEqual(["tokenreviews", "subjectaccessreviews"]);
+    expect(reviews({ auth: { ...sso, mode: "client,sso" } })).toHaveLength(2);
+    expect(reviews({ auth: sso })).toEqual([]);
+    expect(reviews({ auth: { mode: "server", allowWithoutAuth: true } })).toEqual([]);
+    const hasToken = (values: Values) =>
+      !JSON.stringify(one(render(values), "Deployment")).includes("automountServiceAccountToken");
+    expect(hasToken({ auth: sso })).toBe(true);
+    expect(hasToken({ auth: sso, executor: "none", manifestSource: "kubernetes" })).toBe(true);
+    expect(hasToken({ auth: sso, executor: "none" })).toBe(false);
+  });
+
   test("pods of each workflow namespace have their service account", () => {
     const accounts = (values: Values) =>
       render(values).filter(({ kind, metadata }) =>
