@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
+import type { ReplicaReport } from "../actors/port.ts";
 import type { Caller } from "../auth/port.ts";
 import { errorText } from "../base/error_text.ts";
 import { versionOfReplica } from "../base/replica_name.ts";
@@ -18,7 +19,7 @@ import { requireAccess } from "./access.ts";
 import type { ServiceDeps, Surroundings } from "./deps.ts";
 import { createStoredConfig } from "./manifests/stored_config.ts";
 import { webhookSecretFault } from "./events/webhook_senders.ts";
-import { WEBHOOK_SECRET } from "../spec/naming.ts";
+import { type Naming, WEBHOOK_SECRET } from "../spec/naming.ts";
 
 export type FindingStatus = "ok" | "warning" | "failed" | "skipped";
 
@@ -186,7 +187,16 @@ async function checkClock({ store, clock }: ServiceDeps, { machineTime }: Surrou
     : good(text);
 }
 
-async function checkReplicas({ store, settings }: ServiceDeps): Promise<Outcome> {
+/** Replicas that give labels and kinds other names. */
+function otherwiseNamed(replicas: readonly ReplicaReport[], naming: Naming): string[] {
+  return replicas.flatMap(({ replica, facts }) => {
+    const { labelPrefix, apiGroup } = facts?.about ?? {};
+    const isSame = labelPrefix === naming.labelPrefix && apiGroup === naming.apiGroup;
+    return labelPrefix === undefined || isSame ? [] : `${replica} (${labelPrefix}, ${apiGroup})`;
+  });
+}
+
+async function checkReplicas({ store, settings, host }: ServiceDeps): Promise<Outcome> {
   const names = await store.membership.replicas();
   const own = settings.build.version;
   const others = names.filter((name) => versionOfReplica(name) !== own);
@@ -196,7 +206,17 @@ async function checkReplicas({ store, settings }: ServiceDeps): Promise<Outcome>
       "see whether the store takes writes, and the server's log",
     );
   }
-  if (others.length === 0) return good(`${names.length} of version ${own}`);
+  if (others.length === 0) {
+    const strange = otherwiseNamed(await host.survey(), settings.naming);
+    if (strange.length === 0) return good(`${names.length} of version ${own}`);
+    const { labelPrefix, apiGroup } = settings.naming;
+    return bad(
+      `not all have --label-prefix ${labelPrefix} and --api-group ${apiGroup}: ${
+        strange.join(", ")
+      }`,
+      "start all replicas with the same two: a workflow that ends under another prefix is listed as running",
+    );
+  }
   const shown = others.map((name) => `${name} (${versionOfReplica(name) ?? "unknown version"})`);
   return warning(
     `${names.length} replicas, of which not all have version ${own}: ${shown.join(", ")}`,

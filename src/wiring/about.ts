@@ -24,6 +24,9 @@ export function createAbout(
       host: hostname(),
       startedAt,
       executor: config.executor,
+      // All replicas of a store have to have the same: `sluice doctor` compares them.
+      labelPrefix: config.labelPrefix,
+      apiGroup: config.apiGroup,
       memoryBytes: rss,
       heapBytes: heapUsed,
       heapLimitBytes: getHeapStatistics().heap_size_limit,

@@ -11,6 +11,7 @@ import type { MissingRight } from "../../../src/kubernetes/needed_rights.ts";
 import { startServer } from "../../../src/server.ts";
 import type { ServiceDeps, Surroundings } from "../../../src/service/deps.ts";
 import { examine, type Finding } from "../../../src/service/doctor.ts";
+import { STANDARD_NAMING } from "../../../src/spec/naming.ts";
 import { openMemoryStore } from "../../../src/store/memory/store.ts";
 import type { Durability, Store } from "../../../src/store/port.ts";
 import { startRedisServer } from "../../support/redis_server.ts";
@@ -83,6 +84,8 @@ describe("each check", () => {
     refusal?: string;
     missing?: MissingRight[];
     names?: string[];
+    /** What other replicas tell of themselves. */
+    others?: { replica: string; facts?: { about: object } }[];
     secret?: Record<string, string>;
     isImpatient?: true;
   }
@@ -112,7 +115,8 @@ describe("each check", () => {
       store: { ...store, ...trouble.store },
       clock: trouble.isImpatient ? { ...systemClock, sleep: shortSleep } : systemClock,
       ids: systemIds,
-      settings: { build: { version: VERSION } },
+      settings: { build: { version: VERSION }, naming: STANDARD_NAMING },
+      host: { survey: () => Promise.resolve([HERE, ...trouble.others ?? []]) },
       surroundings,
     } as unknown as ServiceDeps;
     const caller = { isUnrestricted: true } as never;
@@ -154,6 +158,24 @@ describe("each check", () => {
     ["a clock behind", "clock", { machineMs: -60_000 }, "warning", /time service/],
     ["an older replica", "replicas", { names: [`a@${VERSION}`, "b@1.2.2"] }, "warning", /update/],
     ["a replica that tells nothing", "replicas", { names: ["a-1-x"] }, "warning", /update/],
+    [
+      "a replica that does not answer just now",
+      "replicas",
+      { others: [{ replica: "b" }] },
+      "ok",
+    ],
+    [
+      "a replica with another prefix of labels",
+      "replicas",
+      {
+        others: [{
+          replica: "b",
+          facts: { about: { ...STANDARD_NAMING, labelPrefix: "x.org/" } },
+        }],
+      },
+      "failed",
+      /same two/,
+    ],
     ["missing rights", "cluster", { missing: [NO_PODS] }, "failed", /rbac.create/],
     ["all rights", "cluster", { missing: [] }, "ok"],
     ["artifacts", "artifacts", {}, "ok"],
@@ -178,6 +200,8 @@ describe("each check", () => {
     expect(second?.advice).toContain("a ClusterRole");
   });
 });
+
+const HERE = { replica: `here@${VERSION}`, facts: { about: { ...STANDARD_NAMING } } };
 
 /** Ten seconds become one. */
 function shortSleep(ms: number, signal?: AbortSignal): Promise<void> {
