@@ -704,8 +704,9 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
         spec: { containers: { env: { name: string; value?: string; valueFrom?: object }[] }[] };
       };
     };
+    const url = one(render(values), "Secret")?.data?.["url"];
     const filled: Record<string, string> = {
-      SLUICE_STORE: "redis://redis",
+      SLUICE_STORE: url === undefined ? "redis://redis" : atob(url),
       SLUICE_ARTIFACTS: "s3://k:s@s3.example/b",
       SLUICE_ARCHIVE_STORE: "postgres://u:p@db.example/sluice",
     };
@@ -871,6 +872,19 @@ describe.skipIf(helm.missing !== undefined)(title("chart", helm), () => {
     const long = environment({ fullnameOverride: "x".repeat(52) })["SLUICE_INSTANCE"];
     expect(long).toMatch(/^a-namespace-with-a-long-name-x+-[0-9a-f]{8}$/);
     expect(long?.length).toBeLessThanOrEqual(63);
+  });
+
+  test("the address of another Redis, which may hold a password, is in a Secret only", () => {
+    const values = CASES["external Redis"]?.values ?? {};
+    expect(environment(values)["SLUICE_STORE"]).toBe("rediss://:secret@redis.example:6380/0");
+    expect(template(values)).not.toContain(":secret@");
+    const reference = (items: Item[]) =>
+      /"secretKeyRef":\{"name":"([^"]+)","key":"url"\}/
+        .exec(JSON.stringify(one(items, "Deployment")))?.[1];
+    expect(reference(render(values))).toBe(one(render(values), "Secret").metadata.name);
+    const other = render(CASES["Redis by secret"]?.values ?? {});
+    expect(reference(other)).toBe("redis-url");
+    expect(one(other, "Secret")).toBeUndefined();
   });
 
   test("several processes start as the image does, and only their parent may start programs", () => {
