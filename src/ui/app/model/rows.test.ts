@@ -234,13 +234,20 @@ test("events are read whatever way their text is cut", () => {
 
 test("a list asks for labels and parameters only where it shows them or filters by them", () => {
   const fields = (shown: ExtraField[], parameter = "") =>
-    rowFields(shown, { parameter }).filter((one) => /labels|arguments/.test(one));
+    rowFields(shown, { parameter }, PREFIX).filter((one) => /labels|arguments/.test(one));
   expect(fields([])).toEqual([]);
   expect(fields(["metadata.labels", "metadata.labels"])).toEqual(["metadata.labels"]);
   expect(fields([], "region=eu")).toEqual(["spec.arguments"]);
   expect(fields(["spec.arguments", "metadata.labels"], "region")).toEqual([
     "metadata.labels",
     "spec.arguments",
+  ]);
+});
+
+test("a list asks for the titles that the server knows by its prefix, and for no other annotation", () => {
+  const fields = rowFields([], { parameter: "" }, "flows.example.org/");
+  expect(fields.filter((one) => one.includes("annotations"))).toEqual([
+    "metadata.annotations.flows.example.org/title",
   ]);
 });
 

@@ -16,8 +16,6 @@ const ROW_FIELDS = [
   "metadata.namespace",
   "metadata.creationTimestamp",
   "metadata.resourceVersion",
-  // Alone: other annotations may be large.
-  "metadata.annotations.workflows.argoproj.io/title",
   "spec.suspend",
   "status.phase",
   "status.startedAt",
@@ -30,14 +28,21 @@ const ROW_FIELDS = [
 /** Members that only some lists show. They may be large, and come with every change, so other lists do not ask for them. */
 export type ExtraField = "metadata.labels" | "spec.arguments";
 
-/** Members of a workflow that a list asks for. @param shown in its columns, in any order */
+/**
+ * Members of a workflow that a list asks for.
+ *
+ * @param shown in its columns, in any order
+ * @param prefix of labels and annotations
+ */
 export function rowFields(
   shown: readonly ExtraField[],
   { parameter }: Pick<Filters, "parameter">,
+  prefix: string,
 ): string[] {
   const extra = new Set(shown);
   if (parameter !== "") extra.add("spec.arguments");
-  return [...ROW_FIELDS, ...[...extra].sort()];
+  // Of the annotations the title alone: others may be large.
+  return [...ROW_FIELDS, `metadata.annotations.${prefix}title`, ...[...extra].sort()];
 }
 
 export interface Row {

@@ -30,7 +30,8 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
   const text = query.toString();
   const filters = useMemo(() => filtersFrom(query), [text]);
   const columns = useMemo(() => columnsFrom(query.get("columns") ?? ""), [text]);
-  const list = useList(filters, rowFields(columns.map(({ field }) => field), filters));
+  const prefix = useStore(session, (context) => context.labelPrefix);
+  const list = useList(filters, rowFields(columns.map(({ field }) => field), filters, prefix));
   const rows = useStore(list.store, (context) => context.rows);
   const isLoading = useStore(list.store, (context) => context.isLoading);
   const trouble = useStore(list.store, (context) => context.trouble);
@@ -75,8 +76,8 @@ export function WorkflowsPage({ query }: PageProps): JSX.Element {
 
 /** The list under these filters, with these members. Another replaces it when they change. */
 function useList(filters: Filters, fields: readonly string[]): WorkflowList {
-  const prefix = useStore(session, (context) => context.labelPrefix);
-  const key = `${prefix} ${JSON.stringify(filters)} ${fields}`;
+  // The fields have the prefix of labels, by which the list selects.
+  const key = `${JSON.stringify(filters)} ${fields}`;
   const list = useMemo(() => new WorkflowList(filters, fields), [key]);
   useEffect(() => () => list.close(), [list]);
   return list;
