@@ -22,7 +22,15 @@ import {
   withPlace,
 } from "./manifests.ts";
 import { print, say } from "./output.ts";
-import { bodyOf, leftOut, meantKind, namespaceOf, resourceOf, RESOURCES } from "./resources.ts";
+import {
+  bodyOf,
+  leftOut,
+  meantKind,
+  namespaceOf,
+  ownGroups,
+  resourceOf,
+  RESOURCES,
+} from "./resources.ts";
 
 /** A manifest, and its number in its file. */
 type Piece = FoundManifest & { number: number };
@@ -86,8 +94,9 @@ export async function lintFiles(
   const chosen = pieces.filter(({ object }) =>
     options.kinds.includes(String(object["kind"] ?? "Workflow"))
   );
+  const groups = ownGroups(pieces.map(({ object }) => object));
   for (const piece of pieces) {
-    const meant = meantKind(piece.object);
+    const meant = meantKind(piece.object, groups);
     if (meant !== undefined) {
       fault(piece.file, `in ${label(piece)}: unknown kind: did you mean ${meant}?`);
     }
@@ -101,7 +110,7 @@ export async function lintFiles(
     return 1;
   }
   for (const { file, object } of pieces) {
-    const text = leftOut(object);
+    const text = leftOut(object, groups);
     if (text !== undefined) say(`${file}: ${text}`);
   }
   const verdicts = options.offline

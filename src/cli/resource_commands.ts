@@ -31,6 +31,7 @@ import {
   leftOut,
   meantKind,
   namespaceOf,
+  ownGroups,
   type Resource,
   RESOURCE_WORDS,
   resourceOf,
@@ -255,6 +256,7 @@ async function apply(
   context: Context,
   object: JsonObject,
   { output }: OutputOptions,
+  groups: ReadonlySet<string>,
 ): Promise<void> {
   const resource = resourceOf(object["kind"]);
   let made: JsonObject;
@@ -271,7 +273,7 @@ async function apply(
     done = "created";
   } else {
     const kinds = ALL_KINDS.join(", ");
-    const meant = meantKind(object);
+    const meant = meantKind(object, groups);
     throw new UsageError(
       object["kind"] === undefined
         ? `it has no kind; expected one of ${kinds}`
@@ -300,16 +302,17 @@ async function applyAll(
   if (all.length === 0) {
     throw new UsageError(`${files.join(", ")}: only workflow tests, which "sluice test" reads`);
   }
-  const ours = all.filter(({ object }) => leftOut(object) === undefined);
+  const groups = ownGroups(all.map(({ object }) => object));
+  const ours = all.filter(({ object }) => leftOut(object, groups) === undefined);
   // Of nothing else, a refusal says what is expected.
   const found = ours.length === 0 ? all : ours;
   for (const { file, object } of ours.length === 0 ? [] : all) {
-    const text = leftOut(object);
+    const text = leftOut(object, groups);
     if (text !== undefined) say(`${file}: ${text}`);
   }
   for (const [at, { file, object, lineOf }] of found.entries()) {
     try {
-      await apply(context, object, options);
+      await apply(context, object, options, groups);
     } catch (error) {
       const isExpected = error instanceof ClientError || error instanceof UsageError;
       if (!isExpected) throw error;

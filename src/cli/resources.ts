@@ -3,6 +3,7 @@ import { defined } from "../base/defined.ts";
 import type { Json, JsonObject } from "../base/json.ts";
 import { nearestName } from "../base/nearest_name.ts";
 import type { Input } from "../client/client.ts";
+import { apiVersionOf, STANDARD_NAMING } from "../spec/naming.ts";
 import { type Context, isNotFound } from "./context.ts";
 import { metadataOf } from "./manifests.ts";
 
@@ -98,11 +99,20 @@ export const ALL_KINDS: readonly string[] = [
   ...Object.values(RESOURCES).map(({ kind }) => kind),
 ];
 
+/** The API groups of manifests: the usual one, and those in which some of these objects are manifests. */
+export function ownGroups(objects: readonly JsonObject[]): ReadonlySet<string> {
+  const ours = objects.filter(({ kind }) => ALL_KINDS.includes(String(kind)));
+  return new Set([STANDARD_NAMING.apiGroup, ...ours.map(groupOf)]);
+}
+
+function groupOf({ apiVersion = apiVersionOf(STANDARD_NAMING) }: JsonObject): string {
+  return String(apiVersion).split("/")[0] ?? "";
+}
+
 /** The kind that a misspelt one was meant to be. Objects of other API groups are none of ours. */
-export function meantKind(
-  { apiVersion = "argoproj.io/v1alpha1", kind }: JsonObject,
-): string | undefined {
-  if (typeof kind !== "string" || !/^argoproj\.io\//.test(String(apiVersion))) return undefined;
+export function meantKind(object: JsonObject, groups: ReadonlySet<string>): string | undefined {
+  const { kind } = object;
+  if (typeof kind !== "string" || !groups.has(groupOf(object))) return undefined;
   const meant = nearestName(kind, [...ALL_KINDS, ...OTHER_KINDS]);
   return meant !== undefined && meant !== kind && ALL_KINDS.includes(meant) ? meant : undefined;
 }
@@ -111,10 +121,10 @@ export function meantKind(
  * What is said of an object of another program, which often stands beside manifests: both `lint` and `apply` leave it out, so
  * that one does not refuse what the other lets pass. Undefined for manifests, and for what was meant to be one.
  */
-export function leftOut(object: JsonObject): string | undefined {
+export function leftOut(object: JsonObject, groups: ReadonlySet<string>): string | undefined {
   const { kind } = object;
   if (typeof kind !== "string" || ALL_KINDS.includes(kind)) return undefined;
-  if (meantKind(object) !== undefined) return undefined;
+  if (meantKind(object, groups) !== undefined) return undefined;
   return `${kind} ${JSON.stringify(metadataOf(object)["name"] ?? "")} is left out: ` +
     (kind === "ConfigMap"
       ? '"sluice migrate argo -f FILE --apply" imports those'
