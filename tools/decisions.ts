@@ -547,6 +547,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
     shown: "an expression that can't be evaluated stays in an argument as it is written",
   },
   {
+    subject: "Message of a stop without a selector",
+    reference: "Dropped",
+    choice: "better",
+    sluice:
+      "Kept, behind the words of the reference: `Stopped with strategy 'Stop': the job is gone`",
+    why: "Whoever stops a workflow says why for those who look at it later",
+    shown: "src/engine/engine.test.ts: a workflow that is ended by %j says so",
+  },
+  {
     subject: "Stop before a next step that `continueOn` allows",
     reference: "The step is started and failed at once",
     choice: "same",

@@ -34,6 +34,7 @@ const WORDINGS: readonly (readonly [common: string, ...wordings: RegExp[]])[] = 
   ["", /; [^;]* has ended already: \w+$/gs],
   ["", /; nothing is to be set: .*$/gs],
   ["", /; no node has a field '[^']*': .*$/gs],
+  ["Stopped", /Stopped with strategy 'Stop'(?:: .*)?$/gs],
   ["Resumed", /Resumed by: map\[[^\]]*\]/g, /Resumed by: .*$/gs],
   ["raw output", /(timed out waiting for the condition: |step \S+: )?raw output parameter/g],
 ];
