@@ -46,6 +46,7 @@ describe("text", () => {
     ["snakecase('HTTP20xOK')", "http_20x_ok"],
     ["kebabcase('Bld4Floor3rd')", "bld4-floor-3rd"],
     ["camelcase('_complex__case_')", "_Complex_Case_"],
+    ["camelcase('a_-_b one\\n\\ttwo')", "A_-BOne\nTwo"],
     ["camelcase('GOLANG_IS_GREAT')", "GolangIsGreat"],
     ["wrap(5, 'alpha beta')", "alpha\nbeta"],
     ["wrapWith(3, '|', 'abcdefgh')", "abc|def|gh"],

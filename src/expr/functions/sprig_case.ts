@@ -83,7 +83,7 @@ export function camelWords(text: string, connector: string): string {
 
 /**
  * Words without connectors, each with a capital letter: `http_server` is `HttpServer`. Connectors at the beginning and
- * the end stay, and so do all but one of several in a row.
+ * the end stay, and so do all but the last of several in a row.
  */
 export function pascalCase(text: string): string {
   const isConnector = (char: string | undefined) => kindOf(char) === "connector";
@@ -103,7 +103,7 @@ export function pascalCase(text: string): string {
     }
     let row = "";
     while (isConnector(chars[at]) && at < chars.length) row += chars[at++];
-    result += at < chars.length ? row.slice(1) : row;
+    result += at < chars.length ? row.slice(0, -1) : row;
   }
   return result;
 }
