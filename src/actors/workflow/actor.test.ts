@@ -298,7 +298,8 @@ test("a workflow deletes itself when its time to live is over", async () => {
 test("a user's text that looks like a part of XState stays as it is", async () => {
   const deployment = asyncJobs();
   const host = await deployment.replica("a");
-  const trap = { xstate$$type: 1, id: "x" };
+  const container = { ports: [{}], resources: { requests: {}, limits: {} }, securityContext: {} };
+  const trap = { xstate$$type: 1, id: "x", spec: { sidecar: { container } } };
   await deployment.submit(host, "job", { ...ASYNC_JOB, executorPlugins: [trap] });
   await waits(deployment, "job");
   await host.drain();
