@@ -197,20 +197,19 @@ export function stopDaemons(turn: Turn, boundary: string): void {
     const daemon = turn.state.nodes.get(id);
     if (daemon === undefined) continue;
     cancelTask(turn, daemon, UNNEEDED_DAEMON);
-    const { lock } = daemon;
     // Not `end`: a daemon already counts as ended, and keeps what it reported.
     change(turn, daemon, {
       daemoned: undefined,
       phase: "Succeeded",
       finishedAt: turn.env.now,
       progress: fullProgress(daemon.progress),
-      ...(lock === undefined ? {} : { lock: undefined }),
     });
+    // One that got ready in an earlier version has its locks still.
+    releaseLocksOfDaemon(turn, daemon);
     endNextAttempt(turn, daemon);
     for (const member of membersOf(daemon)) {
       if (member.type === "Container") end(turn, member, "Succeeded");
     }
-    if (lock !== undefined) releaseLocks(turn, holderOf(turn, daemon));
   }
 }
 
@@ -289,6 +288,13 @@ export function lockRequest(turn: Turn, holder: string, keys: LockKey[]): Effect
 /** Gives locks back. */
 export function releaseLocks(turn: Turn, holder: string): void {
   emit(turn, { type: "release-locks", id: `release/${holder}`, holder });
+}
+
+/** Gives the locks of a daemon back: once it is ready it counts as done for all that wait, as in the reference. */
+export function releaseLocksOfDaemon(turn: Turn, daemon: NodeRecord): void {
+  if (daemon.lock === undefined) return;
+  change(turn, daemon, { lock: undefined });
+  releaseLocks(turn, holderOf(turn, daemon));
 }
 
 /** An imported node may have no progress; then it shows none. */

@@ -2,7 +2,7 @@
 import type { RetryStrategy } from "../../spec/manifest.ts";
 import { nodeByName } from "../tree.ts";
 import { attemptCall, callOf, workOf } from "../scope/call.ts";
-import { change, end, setTimer } from "../change.ts";
+import { change, end, releaseLocksOfDaemon, setTimer } from "../change.ts";
 import { isTrue, scopeOf } from "../scope/expressions.ts";
 import { boundaryOf } from "../live.ts";
 import { uncheckedDurationMs } from "./duration.ts";
@@ -41,7 +41,10 @@ function goOn(turn: Turn, node: NodeRecord, last: NodeRecord | undefined): void 
   }
   if (!isFulfilled(last)) return;
   if (last.daemoned === true) {
-    if (node.daemoned !== true) change(turn, node, { daemoned: true });
+    if (node.daemoned !== true) {
+      change(turn, node, { daemoned: true });
+      releaseLocksOfDaemon(turn, node);
+    }
     return;
   }
   if (!isFailedOrError(last)) {

@@ -9,7 +9,16 @@ import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
 import { withPresentArtifacts } from "../scope/inputs.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
 import { getBoundary, getOwner, nodeByName, taskId } from "../tree.ts";
-import { addNode, cancelTask, change, emit, end, type NodePatch, setTimer } from "../change.ts";
+import {
+  addNode,
+  cancelTask,
+  change,
+  emit,
+  end,
+  type NodePatch,
+  releaseLocksOfDaemon,
+  setTimer,
+} from "../change.ts";
 import type { Fact, TaskOutcome } from "../command.ts";
 import type { Effect, TaskSpec } from "../effect.ts";
 import { nodeDurationMs, timeoutMs } from "./duration.ts";
@@ -206,8 +215,10 @@ export function taskStarted(turn: Turn, fact: Extract<Fact, { type: "task-starte
   forContainers(node, (container) => {
     if (container.phase === "Pending") change(turn, container, { phase: "Running" });
   });
+  if (!isDaemon) return;
+  releaseLocksOfDaemon(turn, node);
   // From now on it is not at work: what failFast has ended meanwhile waits for nothing more.
-  const boundary = isDaemon ? boundaryOf(turn.state.nodes, node) : undefined;
+  const boundary = boundaryOf(turn.state.nodes, node);
   if (boundary !== undefined) wakeIdle(turn, boundary);
 }
 
