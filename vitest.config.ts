@@ -33,9 +33,14 @@ const SEEDED = { setupFiles: ["test/support/property_seed.ts"] };
 
 let groups = 0;
 
+/** How long a test waits for what must come about, by itself: on a busy machine a second, vitest's own, is no time. */
+const POLLING = { expect: { poll: { timeout: 10_000 } } };
+
 /** A project whose files run side by side. Projects run one after the other, in the order in which they are made here. */
 function project(name: string, maxWorkers: number, settings: Settings) {
-  return { test: { ...settings, name, maxWorkers, sequence: { groupOrder: ++groups } } };
+  return {
+    test: { ...POLLING, ...settings, name, maxWorkers, sequence: { groupOrder: ++groups } },
+  };
 }
 
 /**
