@@ -3,6 +3,7 @@ import type { NodeType } from "../../spec/manifest.ts";
 import { membersOf } from "../live.ts";
 import type { WorkflowState } from "../state.ts";
 import { isFailedOrError, type NodeRecord } from "../records.ts";
+import { latestAttempt } from "../scope/attempts.ts";
 
 /** Nodes of these types run nothing themselves, and may wait for a lock. */
 const LOCKED: ReadonlySet<NodeType> = new Set<NodeType>(["Steps", "DAG", "Retry"]);
@@ -76,8 +77,5 @@ function insideOf(
 function isFollowed(nodes: WorkflowState["nodes"], node: NodeRecord): boolean {
   if (node.role !== "attempt" || node.owner === undefined) return false;
   const owner = nodes.get(node.owner);
-  const attempts = owner === undefined
-    ? []
-    : membersOf(owner).filter(({ role }) => role === "attempt");
-  return attempts.at(-1) !== node;
+  return owner === undefined || latestAttempt(owner) !== node;
 }
