@@ -9,7 +9,6 @@ import { Seldom } from "../platform/seldom.ts";
 import type { ReportUnreadable } from "../platform/unreadable.ts";
 import { openMemoryStore } from "./memory/store.ts";
 import type { Store } from "./port.ts";
-import { openRedisStore } from "./redis/store.ts";
 import { openSqliteStore } from "./sqlite/store.ts";
 
 type StoreSetting = Pick<
@@ -70,16 +69,18 @@ function isForGood(cause: unknown): boolean {
   return cause instanceof Problem && cause.code === ProblemCode.FailedPrecondition;
 }
 
-function openStore(
+/** The client of Redis takes a third of the start, and is loaded only where Redis is the store. */
+async function openStore(
   { store, durability, labelPrefix, redisWait, redisWaitTimeout }: StoreSetting,
   onTrouble: (text: string) => void,
   onUnreadable: ReportUnreadable,
 ): Promise<Store> {
-  if (store === "memory:") return Promise.resolve(openMemoryStore());
+  if (store === "memory:") return openMemoryStore();
   if (store.startsWith("sqlite:")) {
     const folder = store.slice("sqlite:".length);
     return openSqliteStore({ folder, durability, labelPrefix, onUnreadable });
   }
   const wait = redisWait > 0 ? { replicas: redisWait, timeoutMs: redisWaitTimeout } : undefined;
+  const { openRedisStore } = await import("./redis/store.ts");
   return openRedisStore({ url: store, labelPrefix, wait, onTrouble, onUnreadable });
 }
