@@ -268,7 +268,10 @@ async function appLayer(root: string): Promise<Part[]> {
   // From here on nothing may be downloaded: only what is in node_modules is available. The rest is as in the checkout.
   writeFileSync(
     join(app, "deno.json"),
-    JSON.stringify({ nodeModulesDir: "manual", unstable: ["no-legacy-abort", "lazy-dynamic-imports"] }),
+    JSON.stringify({
+      nodeModulesDir: "manual",
+      unstable: ["no-legacy-abort", "lazy-dynamic-imports"],
+    }),
   );
   const bin = join(root, "usr/local/bin");
   mkdirSync(bin, { recursive: true });
