@@ -26,6 +26,9 @@ test("names and results of a depends", () => {
     { task: "A", results: ["Failed", "AnySucceeded"] },
     { task: "b-c", results: [] },
   ]);
+  expect(dependsReferences("A.AnySucceeded || A || A.Failed")).toEqual([
+    { task: "A", results: ["Failed"] },
+  ]);
   expect(dependsProblem("A.Bogus")).toBe("task result 'Bogus' for task 'A' is invalid");
   expect(dependsProblem("A.Succeeded && B.Worse && A.Bogus")).toBe(
     "task result 'Worse' for task 'B' is invalid",

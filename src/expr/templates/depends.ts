@@ -24,7 +24,7 @@ export type TaskResults = Partial<Record<TaskResult, boolean>>;
 /** A task that a `depends` names. */
 export interface DependsReference {
   task: string;
-  /** The results that are asked for; empty for the bare name. */
+  /** The results that are asked for after the last mention of the bare name: the reference looks at no others. */
   results: string[];
 }
 
@@ -43,6 +43,7 @@ export function dependsReferences(depends: string): DependsReference[] {
     const results = found.get(name) ?? new Set();
     found.set(name, results);
     if (result !== undefined) results.add(result);
+    else results.clear();
   }
   return [...found].map(([task, results]) => ({ task, results: [...results] }));
 }

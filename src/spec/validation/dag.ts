@@ -29,7 +29,8 @@ export function checkDag(walk: CallChecker, template: Template, owner: Owner, na
   const ancestry = new Ancestry(isTagged ? tasks : [], graph);
   const isCallback = callbackNames(walk, "tasks", template, owner);
   for (const task of tasks) {
-    if (task.hooks !== undefined) names.add(`tasks.${task.name}.status`);
+    // The reference loses an empty map of hooks when it fills the template in.
+    if (Object.keys(task.hooks ?? {}).length > 0) names.add(`tasks.${task.name}.status`);
     ancestry.enter(task);
     const known = isTagged ? layerOver(names, isCallback) : undefined;
     checkTask(walk, place, task, owner, known, ancestry);

@@ -485,6 +485,35 @@ describe("validateWorkflow() of steps and tasks", () => {
       "templates.main.tasks.b failed to resolve {{tasks.a.status}}",
     ],
     [
+      "its own phase in a task with hooks",
+      workflow(tasks(
+        `{name: a, template: take, hooks: {exit: {template: work}}, ${
+          pass("x {{tasks.a.status}}")
+        }}`,
+      )),
+      "",
+    ],
+    [
+      "its own phase in a task without a hook",
+      workflow(tasks(`{name: a, template: take, hooks: {}, ${pass("x {{tasks.a.status}}")}}`)),
+      "templates.main.tasks.a failed to resolve {{tasks.a.status}}",
+    ],
+    [
+      "a condition about elements of a task that is no loop",
+      workflow(
+        tasks("{name: a, template: work}", "{name: b, template: work, depends: a || a.AllFailed}"),
+      ),
+      "templates.main.tasks.a dependency 'a' uses an items-based condition such as .AnySucceeded or " +
+      ".AllFailed but does not contain any items",
+    ],
+    [
+      "such a condition beside the task itself",
+      workflow(
+        tasks("{name: a, template: work}", "{name: b, template: work, depends: a.AllFailed || a}"),
+      ),
+      "",
+    ],
+    [
       "a time limit in seconds of a group",
       workflow(main("activeDeadlineSeconds: 1\ndag: {tasks: []}")),
       "templates.main.activeDeadlineSeconds is only valid for leaf templates",
