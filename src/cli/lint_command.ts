@@ -24,6 +24,7 @@ import {
 import { print, say } from "./output.ts";
 import {
   bodyOf,
+  isNoObject,
   leftOut,
   meantKind,
   namespaceOf,
@@ -91,9 +92,7 @@ export async function lintFiles(
       fault(file, withoutFile(error, file));
     }
   }
-  const chosen = pieces.filter(({ object }) =>
-    options.kinds.includes(String(object["kind"] ?? "Workflow"))
-  );
+  const chosen = pieces.filter(({ object }) => options.kinds.includes(kindOf(object)));
   const groups = ownGroups(pieces.map(({ object }) => object));
   for (const piece of pieces) {
     const meant = meantKind(piece.object, groups);
@@ -103,7 +102,7 @@ export async function lintFiles(
   }
   if (chosen.length === 0 && faults.size === 0) {
     print("✖ found nothing to lint in the specified paths, failing...");
-    const others = new Set(pieces.map(({ object }) => String(object["kind"] ?? "Workflow")));
+    const others = new Set(pieces.map(({ object }) => kindOf(object)));
     if (others.size > 0) {
       say(`found ${[...others].join(", ")}; this checks ${options.kinds.join(", ")}`);
     }
@@ -140,6 +139,11 @@ function report(faults: ReadonlyMap<string, string[]>, format: "pretty" | "simpl
   }
   if (format === "simple") return;
   print(count === 0 ? "✔ no linting errors found!" : `✖ ${count} linting errors found!`);
+}
+
+/** The kind of an object; a workflow needs to name none. */
+function kindOf(object: JsonObject): string {
+  return isNoObject(object) ? "no kind" : String(object["kind"] ?? "Workflow");
 }
 
 function nameOf({ object, number }: Piece): string {
@@ -187,9 +191,7 @@ function ownVerdicts(
   const results = lintManifests(objects, undefined, strict);
   return results.flatMap((result, index) => {
     const piece = pieces[index];
-    if (piece === undefined || !kinds.includes(String(piece.object["kind"] ?? "Workflow"))) {
-      return [];
-    }
+    if (piece === undefined || !kinds.includes(kindOf(piece.object))) return [];
     const texts = result.kind === undefined
       ? result.errors.map((text) => `in ${label(piece)}: ${text}`)
       : lintLines({ ...result, name: nameOf(piece) });

@@ -19,3 +19,10 @@ test("a misspelt kind is told in the group of the manifests beside it, whichever
   expect(leftOut(misspelt, ownGroups([misspelt]))).toContain("is left out");
   expect(meantKind(object("argoproj.io/v1alpha1", "Worklow"), ownGroups([other]))).toBe("Workflow");
 });
+
+test("settings of other programs are left out, but no manifest that lacks its kind", () => {
+  const groups = ownGroups([]);
+  expect(leftOut({ replicas: 1 }, groups)).toContain("is left out");
+  expect(leftOut({ spec: { entrypoint: "a" } }, groups)).toBeUndefined();
+  expect(leftOut({ metadata: { name: "a" }, spce: {} }, groups)).toBeUndefined();
+});

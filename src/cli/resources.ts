@@ -123,12 +123,20 @@ export function meantKind(object: JsonObject, groups: ReadonlySet<string>): stri
  */
 export function leftOut(object: JsonObject, groups: ReadonlySet<string>): string | undefined {
   const { kind } = object;
+  if (isNoObject(object)) {
+    return "what has no kind, metadata or spec is left out: it is for another program";
+  }
   if (typeof kind !== "string" || ALL_KINDS.includes(kind)) return undefined;
   if (meantKind(object, groups) !== undefined) return undefined;
   return `${kind} ${JSON.stringify(metadataOf(object)["name"] ?? "")} is left out: ` +
     (kind === "ConfigMap"
       ? '"sluice migrate argo -f FILE --apply" imports those'
       : "it is for another program");
+}
+
+/** Tells whether nothing says that it is an object of a cluster: folders hold settings of other programs, too. */
+export function isNoObject({ apiVersion, kind, metadata, spec }: JsonObject): boolean {
+  return [apiVersion, kind, metadata, spec].every((member) => member === undefined);
 }
 
 /** The body of a create or update. The object is sent as it was written; the server checks it. */

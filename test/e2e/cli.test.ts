@@ -513,6 +513,28 @@ describe("lint", () => {
     });
   });
 
+  test("leaves out files of a folder that are no manifests", async () => {
+    const mixed = join(folder, "mixed");
+    await mkdir(mixed);
+    await writeFile(join(mixed, "package.json"), '{"name": "x", "version": "1.0.0"}');
+    await writeFile(
+      join(mixed, "wf.yaml"),
+      "{kind: Workflow, metadata: {name: m}, spec: {entrypoint: a, templates: [{name: a, suspend: {}}]}}",
+    );
+    for (const offline of [[], ["--offline"]]) {
+      expect(await sluice("lint", ...offline, "mixed")).toMatchObject({
+        status: 0,
+        out: "✔ no linting errors found!\n",
+        err: expect.stringContaining(
+          "package.json: what has no kind, metadata or spec is left out",
+        ),
+      });
+    }
+    expect((await sluice("lint", "--offline", join("mixed", "package.json"))).out)
+      .toMatch(/^✖ found nothing to lint/);
+    await rm(mixed, { recursive: true });
+  });
+
   test("says which kind was probably meant, and what it found instead of manifests", async () => {
     const kind = (kind: string, apiVersion = "argoproj.io/v1alpha1") =>
       writeFile(join(folder, "kind.yml"), `{apiVersion: ${apiVersion}, kind: ${kind}, spec: {}}`);
