@@ -152,3 +152,26 @@ templates:
   expect(message("w0[0].a(0:1)")).toBe("workflow shutdown with strategy:  Stop");
   expect(message("w0[0].a(1:2)")).toBe("workflow shutdown with strategy: Stop");
 });
+
+test("a stop says of a pod whose lock another workflow has that it was stopped", () => {
+  const lock = "synchronization: { mutexes: [{ name: m }] }";
+  const holder = `templates: [{ name: main, container: { image: x }, ${lock} }]`;
+  for (const shutdown of ["stop", "terminate"] as const) {
+    const simulation = submitAll([
+      holder,
+      holder,
+      `templates: [{ name: main, steps: [[{ name: a, template: b }]] }, { name: b, container: { image: x }, ${lock} }]`,
+      `templates: [{ name: main, dag: { tasks: [{ name: a, template: b }] } }, { name: b, container: { image: x }, ${lock} }]`,
+    ]);
+    const message = `Stopped with strategy '${shutdown === "stop" ? "Stop" : "Terminate"}'`;
+    for (const [name, waiting] of [["w1", "w1"], ["w2", "w2[0].a"], ["w3", "w3.a"]] as const) {
+      simulation.control(name, { type: shutdown });
+      simulation.settle();
+      const { phase, nodes = {} } = simulation.view(name).status ?? {};
+      expect(phase).toBe("Failed");
+      expect(Object.values(nodes).find((node) => node.name === waiting))
+        .toMatchObject({ phase: "Failed", message });
+    }
+    expect(simulation.view("w0").status?.phase).toBe("Running");
+  }
+});

@@ -67,10 +67,23 @@ function endOne(turn: Turn, node: NodeRecord, reason: StopReason): boolean {
     end(turn, node, "Failed", reason.waiting);
     return true;
   }
-  const ofPod = isWaiting ? reason.notStarted : reason.running;
-  const text = node.type === "Pod" ? ofPod : reason.waiting;
+  const text = node.type === "Pod" ? textOfPod(turn, node, reason) : reason.waiting;
   cancelTask(turn, node, text);
   end(turn, node, "Failed", text);
   endContainersWith(turn, node, text);
   return true;
+}
+
+/**
+ * A pod that waits for what this workflow itself has gets its lock as the holder ends, and is refused then. One that waits for
+ * others is stopped where it waits.
+ */
+function textOfPod({ state: { header } }: Turn, node: NodeRecord, reason: StopReason): string {
+  const waiting = node.synchronizationStatus?.waiting;
+  if (waiting === undefined) return reason.running;
+  const { namespace = "", name = "" } = header.metadata;
+  const noted = node.lock?.holders ?? {};
+  const holders = Array.isArray(noted) ? noted : noted[waiting] ?? [];
+  const isOwn = holders.some((holder) => holder.startsWith(`${namespace}/${name}/`));
+  return isOwn ? reason.notStarted : reason.waiting;
 }
