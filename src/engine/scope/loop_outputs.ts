@@ -7,7 +7,7 @@ import { NodeFailure } from "../failure.ts";
 import type { NodeRecord } from "../records.ts";
 import { type LoopOutputs, membersOf, memoryOf } from "../live.ts";
 import { compactJson } from "./expressions.ts";
-import { isJsonContainer, listOfJsonTexts } from "./raw_json.ts";
+import { listOfJsonTexts, listOfValues } from "./raw_json.ts";
 
 /**
  * The outputs of the elements that succeeded, in this run or a former one. They are kept, so the group must have ended.
@@ -53,10 +53,7 @@ function aggregateOf(elements: readonly NodeRecord[]): LoopOutputs {
   }
   const parameters = new Map<string, string>();
   for (const [name, list] of values) {
-    parameters.set(
-      name,
-      list.every(isJsonContainer) ? listOfJsonTexts(list) : compactJson(list),
-    );
+    parameters.set(name, listOfValues(list));
   }
   try {
     return { result: listOfJsonTexts(results), all: compactJson(all), parameters };

@@ -24,6 +24,21 @@ export function listOfJsonTexts(texts: readonly string[]): string {
 }
 
 /**
+ * A JSON list of what texts hold when all of them are JSON objects or lists, or else of the texts. What they hold is read as the
+ * reference reads it, so members come out sorted and numbers as floats.
+ */
+export function listOfValues(texts: readonly string[]): string {
+  if (texts.every(isJsonContainer)) {
+    try {
+      return compactJson(texts.map((text) => JSON.parse(text) as Json));
+    } catch {
+      // A number is too large for a float.
+    }
+  }
+  return compactJson([...texts]);
+}
+
+/**
  * Reads JSON.
  * @throws {Error} with the wording of the reference when the text is not JSON; when it nests deeper than a body may
  */

@@ -6,6 +6,7 @@ import {
   exactJson,
   isJsonContainer,
   listOfJsonTexts,
+  listOfValues,
   parseExactJson,
 } from "./raw_json.ts";
 import { goTime, humanizeWait, rfc3339, strftime } from "./time_text.ts";
@@ -45,6 +46,18 @@ test("listOfJsonTexts() keeps texts and names what is wrong as Go does", () => {
   );
   expect(() => listOfJsonTexts([""])).toThrow("unexpected end of JSON input");
   expect(() => listOfJsonTexts(["1 x"])).toThrow("invalid character 'x' after top-level value");
+});
+
+test.each([
+  [
+    '{"z":1.50,"a":{"c":1e3,"b":"<"}}',
+    "[2, 1e23]",
+    String.raw`[{"a":{"b":"\u003c","c":1000},"z":1.5},[2,1e+23]]`,
+  ],
+  ["[1.0]", "2", '["[1.0]","2"]'],
+  ["[1e400]", "{}", '["[1e400]","{}"]'],
+])("listOfValues() %s, %s", (first, second, list) => {
+  expect(listOfValues([first, second])).toBe(list);
 });
 
 test.each([
