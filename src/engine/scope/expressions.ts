@@ -20,13 +20,14 @@ import { mayHoldTag, tagsOf } from "../../expr/templates/tags.ts";
 import type { MissingRule } from "../../expr/templates/missing_rule.ts";
 import { substitute, substituteText, type TemplateOptions } from "../../expr/templates/template.ts";
 import { labelValueProblems } from "../../expr/selectors/label_selector.ts";
+import { goJsonFault } from "../../expr/values/go_json_fault.ts";
 import { goQuote } from "../../expr/values/go_quote.ts";
 import { evaluateWhen } from "../../expr/when/when.ts";
 import { fromJson } from "../../expr/values/values.ts";
 import type { EngineEnv } from "../engine.ts";
 
 export type { MissingRule, Scope };
-export { goQuote, scopeOf };
+export { goJsonFault, goQuote, scopeOf };
 /** Tags stay whose names are unknown, but no more names follow: a member that is missing in an expression is nil. */
 export const NOTHING_MUST_EXIST: MissingRule = { errorUnder: [] };
 export { ExpressionError };

@@ -1,8 +1,7 @@
 /** JSON texts in which numbers keep the form in which they were written. */
 import type { Json } from "../../base/json.ts";
 import { checkDepth } from "../../base/json_text.ts";
-import { compactJson } from "./expressions.ts";
-import { goJsonFault } from "./go_json_fault.ts";
+import { compactJson, goJsonFault } from "./expressions.ts";
 
 /** Tells whether a text is a JSON object or list. */
 export function isJsonContainer(text: string): boolean {

@@ -1,9 +1,9 @@
 /** Built-in functions that convert: types, JSON, base64, times. */
 
-import { errorText } from "../../base/error_text.ts";
 import { type Builtin, type BuiltinTable, INTEGER_KINDS, oneOf } from "./builtin.ts";
 import { fault } from "../values/error.ts";
 import { parseDuration } from "../values/go_duration.ts";
+import { goJsonFault } from "../values/go_json_fault.ts";
 import { parseTime } from "../values/go_time_parse.ts";
 import { parseGoFloat } from "../values/go_number.ts";
 import { base64Encode, goString, goTypeName, toJsonText } from "../values/go_text.ts";
@@ -100,8 +100,8 @@ export function parseJsonText(text: string, context: RunContext): Value {
   let value: unknown;
   try {
     value = JSON.parse(source);
-  } catch (error) {
-    return fault(`invalid JSON: ${errorText(error)}`);
+  } catch {
+    return fault(goJsonFault(source));
   }
   // Only these texts can give infinite numbers or lone surrogates.
   if (/\d[eE]\+?\d{3}|\d{300}|\\u[dD]/.test(source)) return repaired(value);

@@ -1,5 +1,5 @@
-/** What is wrong with a text that is not JSON, in the words of Go's parser: messages of workflows show them. */
-import { goQuote } from "./expressions.ts";
+/** What is wrong with a text that is not JSON, in the words of Go's parser: messages of workflows and expressions show them. */
+import { goQuote } from "./go_quote.ts";
 
 const END = "unexpected end of JSON input";
 
