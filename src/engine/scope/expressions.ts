@@ -27,7 +27,7 @@ import { fromJson } from "../../expr/values/values.ts";
 import type { EngineEnv } from "../engine.ts";
 
 export type { MissingRule, Scope };
-export { goJsonFault, goQuote, scopeOf };
+export { goJsonFault, scopeOf };
 /** Tags stay whose names are unknown, but no more names follow: a member that is missing in an expression is nil. */
 export const NOTHING_MUST_EXIST: MissingRule = { errorUnder: [] };
 export { ExpressionError };
