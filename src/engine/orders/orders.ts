@@ -15,6 +15,7 @@ import { mayChangeAtOnce, mayChangeMore, noteReplaced } from "../turn_budget.ts"
 import type { WorkflowState } from "../state.ts";
 import type { NodeRecord } from "../records.ts";
 import type { Turn } from "../turn.ts";
+import { parseJson } from "../scope/raw_json.ts";
 import { resumeNode, setOutputs } from "../nodes/suspend.ts";
 
 /** Carries out a request for nodes that wait. The request must have been checked. */
@@ -137,7 +138,7 @@ export function parseOutputs(text: string): Map<string, string> {
     invalid(`unable to parse output parameter set request: ${reason}`);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw refuse(errorText(error));
   }
