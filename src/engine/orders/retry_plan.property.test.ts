@@ -145,8 +145,12 @@ function naivePlan(state: WorkflowState, selector: string) {
   };
   for (const id of new Set(["wf", ...below("wf")])) {
     if (remove.has(id) || (!wanted.has(id) && !isCutOff(id))) continue;
-    if (wanted.has(id)) removeTree(id);
-    else reset.add(id);
+    if (wanted.has(id)) {
+      removeTree(id);
+      const node = state.nodes.get(id) as NodeRecord;
+      const owner = parent(node);
+      if (node.nodeFlag?.retried === true && owner?.type === "Retry") reset.add(owner.id);
+    } else reset.add(id);
     let current = id === "wf" ? undefined : state.nodes.get(id);
     while (current !== undefined) {
       if (groups.includes(current.type)) {

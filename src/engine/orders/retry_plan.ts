@@ -122,7 +122,16 @@ class Planner {
   /** Removes a node and all below it, and opens the groups around it. */
   attemptAgain(id: string): void {
     this.#removeTree(id);
+    this.#openRetry(id);
     this.openAround(id);
+  }
+
+  /** Opens the retry node of an attempt, also one that has succeeded: only it makes the attempt again. */
+  #openRetry(id: string): void {
+    const node = this.#state.nodes.get(id);
+    if (node?.nodeFlag?.retried !== true) return;
+    const owner = this.#graph.parent(node);
+    if (owner?.type === "Retry") this.reset.add(owner.id);
   }
 
   /** Opens a group, and those around it. */
