@@ -501,6 +501,15 @@ export const QUIRK_DECISIONS: readonly QuirkDecision[] = [
       "src/actors/memo.test.ts: a cache keeps the newest entries, as many as a ConfigMap holds",
   },
   {
+    subject: "Memoized outputs without a result, because nobody referred to it when they were made",
+    reference: "Are taken, and what refers to the result never begins",
+    choice: "better",
+    sluice: "Count as a miss for a step to whose result something refers",
+    why: "Only running the step again gives the result",
+    shown:
+      "src/simulation/memoization.test.ts: a memoized result is taken by whoever wants it, from a workflow that ran before too",
+  },
+  {
     subject: "Memoized resubmit: results of the former run",
     reference:
       "Lost for a loop of which only some elements run again; tags know the global outputs of steps, but the workflow does not show them",

@@ -107,3 +107,57 @@ templates:
       .toMatchObject({ phase: "Succeeded" });
   },
 );
+
+/** A step that leaves a memoized result, and one that takes it if nothing is missing. */
+const sharing = (body: string, steps: string) => `
+entrypoint: main
+templates:
+  - { name: main, inputs: { parameters: [{ name: p, value: "" }] }, steps: ${steps} }
+  - { name: show, inputs: { parameters: [{ name: p }] }, container: { image: x } }
+  - { name: work, ${body}, memoize: { key: k, cache: { configMap: { name: c } } } }`;
+const taking = (name: string, reference: string) =>
+  `[{ name: ${name}, template: work }], [{ name: c, template: show,
+    arguments: { parameters: [{ name: p, value: "${reference}" }] } }]`;
+
+test.each([
+  ["container: { image: x }", true],
+  ["container: { image: x }, retryStrategy: { limit: 1 }", true],
+  ["script: { image: x, source: work }", true],
+  // It has none.
+  ["containerSet: { containers: [{ name: x, image: x }] }", false],
+])("%s runs again when its memoized outputs lack the result that is wanted: %s", (body, again) => {
+  const rules = [{ node: "b(\\(0\\))?", result: "made" }];
+  const { nodes = {} } = simulateWorkflow(
+    sharing(
+      body,
+      `[[{ name: a, template: work }], ${taking("b", "{{=steps.b.outputs?.result ?? 'none'}}")}]`,
+    ),
+    30,
+    { rules },
+  ).view("w").status ?? {};
+  const node = (name: string) => Object.values(nodes).find((one) => one.name === name);
+  expect(node("w[1].b")?.memoizationStatus).toEqual(status(!again));
+  if (again) expect(node("w[2].c")?.inputs?.parameters?.[0]?.value).toBe("made");
+});
+
+test("a memoized result is taken by whoever wants it, from a workflow that ran before too", () => {
+  const body = "container: { image: x }";
+  const first = sharing(body, `[[{ name: z, template: work }]]`);
+  const simulation = simulateWorkflow(first, 0, { rules: [{ result: "made" }] });
+  passTime(simulation, 20);
+  const hits: unknown[] = [];
+  for (const name of ["u", "v"]) {
+    const steps = `[${taking("b", "{{steps.b.outputs.result}}")}]`;
+    simulation.submit({ metadata: { name }, spec: parse(sharing(body, steps)) });
+    passTime(simulation, 20);
+    const { nodes = {}, phase } = simulation.view(name).status ?? {};
+    const b = Object.values(nodes).find(({ displayName }) => displayName === "b");
+    hits.push([phase, b?.memoizationStatus?.hit, b?.outputs?.result]);
+  }
+  expect(hits).toEqual([["Succeeded", false, "made"], ["Succeeded", true, "made"]]);
+});
+
+test("a result that nothing refers to is not wanted", () => {
+  const node = run("[[{ name: a, template: work }], [{ name: b, template: work }]]", "");
+  expect(node("w[1].b")?.memoizationStatus).toEqual(status(true));
+});

@@ -4,6 +4,7 @@
  */
 import { defined } from "../../base/defined.ts";
 import type { Inputs, NodeType } from "../../spec/manifest.ts";
+import { hasResult } from "../../spec/template_type.ts";
 import { MAX_DEPTH } from "../../spec/validation/foreseen_nodes.ts";
 import { addNode, askForLocks, change, holderOf } from "../change.ts";
 import type { LockKey } from "../effect.ts";
@@ -34,8 +35,9 @@ import { begin } from "./begin.ts";
 import { timeoutMs } from "./duration.ts";
 import { failNode } from "./fail_node.ts";
 import { type Asker, isGateOpen, isPlaceFree } from "./gate.ts";
-import { findMemo, missOf } from "./memo.ts";
+import { findMemo, type MemoLookup, missOf } from "./memo.ts";
 import { getBodyType, newNode, retryStrategyOf } from "./new_node.ts";
+import { isResultWanted } from "./wanted_result.ts";
 
 /**
  * Begins a call whose node does not exist. A call that cannot begin leaves a node in phase Error.
@@ -78,13 +80,23 @@ function startWork(turn: Turn, found: WrittenWork, inputs: Inputs): NodeRecord {
   const type = typeOf(turn, work);
   const keys = lockKeys(turn, template.synchronization);
   // Before the node exists: a cache that is not loaded yet must leave nothing behind.
-  const memo = findMemo(turn, template);
+  const memo = memoFor(turn, work);
   const node = newNode(turn, work.call, type, "Pending", template);
   giveInputs(node, inputs);
   addNode(turn, node);
   if (keys.length === 0) begin(turn, node, work, memo);
   else waitForLocks(turn, node, work, keys);
   return node;
+}
+
+/** What stands in for the work. Outputs without the result that is wanted, which nobody wanted before, do not: it is made anew. */
+function memoFor(turn: Turn, work: Work): MemoLookup | undefined {
+  const { call, template } = work;
+  const memo = findMemo(turn, template);
+  if (memo?.outputs === undefined || memo.outputs.result !== undefined) return memo;
+  const isUnusable = getBodyType(work) === "Pod" && hasResult(template) &&
+    isResultWanted(turn, call.boundary, call.step, call.flag);
+  return isUnusable ? missOf(template) : memo;
 }
 
 function waitForLocks(turn: Turn, node: NodeRecord, work: Work, keys: LockKey[]): void {
@@ -144,7 +156,7 @@ export function beginLocked(turn: Turn, node: NodeRecord): void {
   if (!isReady || (!hasPlace(node) && !isPlaceFree(turn, { waiter: node.id }))) return;
   try {
     const work = workOf(turn, node);
-    const memo = findMemo(turn, work.template);
+    const memo = memoFor(turn, work);
     change(turn, node, {
       lock: { isHeld: true, keys: node.lock?.keys ?? [] },
       synchronizationStatus: undefined,
@@ -186,7 +198,7 @@ function beginCopied(turn: Turn, node: NodeRecord): void {
     const inputs = resolveInputs(turn, found.written, given, found.variables);
     const work = fillWork(turn, found, inputs);
     const keys = node.role === "attempt" ? [] : lockKeys(turn, work.template.synchronization);
-    const memo = findMemo(turn, work.template);
+    const memo = memoFor(turn, work);
     // What did not run before may run now. The retry node of an attempt is the one around it.
     const made = node.role === "attempt" ? getBodyType(work) : typeOf(turn, work);
     const type = node.type === "Skipped" ? made : node.type;

@@ -5,10 +5,10 @@
 import { flatText } from "../../base/flat_text.ts";
 import { foreignKeyText } from "../../spec/artifact_key.ts";
 import type { Outputs, Parameter, Template } from "../../spec/manifest.ts";
-import { callOf, frameOf, type Work, workOf } from "../scope/call.ts";
+import { callOf, type Work, workOf } from "../scope/call.ts";
 import { withPresentArtifacts } from "../scope/inputs.ts";
 import { podTemplateName } from "../scope/call_variables.ts";
-import { getBoundary, getOwner, nodeByName, taskId } from "../tree.ts";
+import { getOwner, nodeByName, taskId } from "../tree.ts";
 import {
   addNode,
   cancelTask,
@@ -41,6 +41,7 @@ import { isChosenByPodGc } from "../cleanup/pod_gc.ts";
 import { attemptsOf } from "../scope/attempts.ts";
 import { resolveTemplate } from "../scope/templates.ts";
 import { refuseStart } from "../shutdown/refuse_start.ts";
+import { isResultWanted } from "./wanted_result.ts";
 
 /** The most that a pod may have. */
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
@@ -94,7 +95,7 @@ function taskSpec(turn: Turn, node: NodeRecord, work: Work): TaskSpec {
     podName: pod,
     template: withPresentArtifacts(template),
     includeResult: node.type !== "Pod" || template.data !== undefined ||
-      isResultWanted(turn, node),
+      isResultWanted(turn, boundaryOf(turn.state.nodes, node), node.step, node.nodeFlag),
     podSpec: node.type === "HTTP" ? {} : podSpecFor(turn, node, work),
     artifactPrefix: flatText(workflow, "/", pod),
   };
@@ -359,27 +360,4 @@ function endContainers(turn: Turn, node: NodeRecord, outcome: TaskOutcome): void
 /** Ends the containers of a node that the engine itself has ended. */
 export function endContainersWith(turn: Turn, node: NodeRecord, message: string): void {
   forContainers(node, (container) => end(turn, container, "Failed", message));
-}
-
-/** Tells whether a text of the template around the node refers to its `outputs.result`. Nothing can refer to that of a hook. */
-function isResultWanted(turn: Turn, node: NodeRecord): boolean {
-  if (node.boundary === undefined || node.nodeFlag?.hooked === true) return false;
-  const frame = frameOf(turn, getBoundary(turn, node));
-  frame.wantedResults ??= resultReferences(frame.template);
-  return node.step !== undefined && frame.wantedResults.has(node.step);
-}
-
-const RESULT = new RegExp(
-  String.raw`(?:steps|tasks)(?:\.([-\w]+)|\[\\*['"]([-\w]+)\\*['"]\])\??` +
-    String.raw`(?:\.outputs|\[\\*['"]outputs\\*['"]\])\??(?:\.result|\[\\*['"]result\\*['"]\])`,
-  "g",
-);
-
-/** Names of steps and tasks to whose result a text refers. */
-function resultReferences(template: Template): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [, dotted, quoted] of JSON.stringify(template).matchAll(RESULT)) {
-    names.add(dotted ?? quoted ?? "");
-  }
-  return names;
 }
