@@ -243,6 +243,13 @@ table("collections", [
   ["any(numbers, # > 2) or any(numbers, # > 5)", "true"],
   ["sum(map(numbers, # * 2))", "12"],
   ["map(filter(numbers, # > 1), #index)", "[0n, 1n]"],
+  ["filter(filter(numbers, # > 1), # < 3)", "[2]"],
+  ["mixed | filter(# != nil) | filter(# != 'a') | filter(# != 1) | map(#[0])", "[2]"],
+  // Each element passes through all filters before the next one is looked at.
+  ["first(filter(filter(mixed, # > 0), # == 1))", "1"],
+  ["filter(filter(mixed, # > 0), # == 1)[0]", "1"],
+  ["filter(filter(mixed, # > 0), false)", "[]"],
+  ["len(filter(filter(mixed, true), # == 1))", "1n"],
 ]);
 
 table("functions on text", [

@@ -31,6 +31,7 @@ export function optimizeTree(root: Node, source: string): Node {
   const folded = rewrite(root, source, [
     stringSet,
     fold,
+    filterFilter,
     filterMap,
     filterLength,
     filterEnd,
@@ -141,6 +142,10 @@ function stringSet(node: Node, original: Node): Node {
 
 // Folding of literals
 
+function literalOf(node: Node): Value | undefined {
+  return node.kind === "literal" ? node.value : undefined;
+}
+
 function fold(node: Node, _original: Node, source: string): Node {
   switch (node.kind) {
     case "unary":
@@ -169,15 +174,15 @@ function foldUnary(operator: string, { value }: LiteralNode, node: Node): Node {
 }
 
 function foldBinary(node: BinaryNode, source: string): Node {
-  const left = node.left.kind === "literal" ? node.left.value : undefined;
-  const right = node.right.kind === "literal" ? node.right.value : undefined;
+  const left = literalOf(node.left);
+  const right = literalOf(node.right);
   switch (node.operator) {
     case "and":
     case "&&":
-      return foldLogic(node, left, right, true);
+      return foldLogic(node, true);
     case "or":
     case "||":
-      return foldLogic(node, left, right, false);
+      return foldLogic(node, false);
     case "==":
       return typeof left === typeof right && ["bigint", "string", "boolean"].includes(typeof left)
         ? literal(left === right, node.at)
@@ -189,12 +194,9 @@ function foldBinary(node: BinaryNode, source: string): Node {
 }
 
 /** @param neutral the bool that leaves the other operand as it is */
-function foldLogic(
-  node: BinaryNode,
-  left: Value | undefined,
-  right: Value | undefined,
-  neutral: boolean,
-): Node {
+function foldLogic(node: BinaryNode, neutral: boolean): Node {
+  const left = literalOf(node.left);
+  const right = literalOf(node.right);
   if (left === neutral) return node.right;
   if (right === neutral) return node.left;
   if (left === !neutral || right === !neutral) return literal(!neutral, node.at);
@@ -249,6 +251,25 @@ function foldArithmetic(
 
 function isFilter(node: Node | undefined): node is BuiltinNode {
   return node?.kind === "builtin" && node.name === "filter" && node.args.length === 2;
+}
+
+/** `filter(filter(xs, a), b)` asks both of each element in turn; a literal `false` leaves nothing to ask. */
+function filterFilter(node: Node): Node {
+  if (!isFilter(node)) return node;
+  const [list, outer] = node.args;
+  if (!isFilter(list) || list.plan?.map !== undefined) return node;
+  const [items, inner] = list.args;
+  if (items === undefined || inner?.kind !== "predicate" || outer?.kind !== "predicate") {
+    return node;
+  }
+  const both: BinaryNode = {
+    kind: "binary",
+    operator: "&&",
+    left: inner.body,
+    right: outer.body,
+    at: node.at,
+  };
+  return { ...node, args: [items, { ...outer, body: foldLogic(both, true) }] };
 }
 
 /** `map(filter(…), …)` in one pass. */
