@@ -88,6 +88,13 @@ describe("nextDue()", () => {
     ]);
   });
 
+  it("takes blanks behind a macro that follows its zone", () => {
+    expect(due("TZ=Asia/Kolkata @daily ", "2026-07-01T00:00:00Z")).toEqual([
+      "2026-07-01T18:30:00Z",
+    ]);
+    expect(() => parseSchedule("@daily ")).toThrow("unrecognized descriptor: @daily ");
+  });
+
   it("skips a local hour that the clock skips", () => {
     expect(due("30 2 * * *", "2026-03-28T12:00:00Z", "Europe/Berlin", 2)).toEqual([
       "2026-03-30T00:30:00Z",

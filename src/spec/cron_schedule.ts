@@ -90,7 +90,7 @@ export function parseSchedule(text: string): CronSchedule {
   const zone = /^(?:TZ|CRON_TZ)=(\S*)\s*/.exec(rest);
   if (zone !== null) {
     timeZone = zone[1] ?? "";
-    rest = rest.slice(zone[0].length);
+    rest = rest.slice(zone[0].length).trimEnd();
     if (!isTimeZone(timeZone)) {
       throw new RangeError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
     }
