@@ -279,6 +279,8 @@ describe("bookkeeping", () => {
       "f1",
     ]);
     expect(childrenToDelete(spec({ failedJobsHistoryLimit: 9 }), children)).toEqual(["s1"]);
+    const negative = spec({ successfulJobsHistoryLimit: -1, failedJobsHistoryLimit: -1 });
+    expect(childrenToDelete(negative, children)).toEqual(["s1", "f1"]);
   });
 
   it("writes schedules down with their zone", () => {

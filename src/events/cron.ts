@@ -281,15 +281,20 @@ export function childrenToDelete(
   children: readonly FinishedChild[],
 ): string[] {
   const limits = {
-    succeeded: spec.successfulJobsHistoryLimit ?? DEFAULT_HISTORY.succeeded,
-    failed: spec.failedJobsHistoryLimit ?? DEFAULT_HISTORY.failed,
+    succeeded: historyLimit(spec.successfulJobsHistoryLimit) ?? DEFAULT_HISTORY.succeeded,
+    failed: historyLimit(spec.failedJobsHistoryLimit) ?? DEFAULT_HISTORY.failed,
   };
   const oldestFirst = [...children].sort((a, b) => a.finishedMs - b.finishedMs);
   return [true, false].flatMap((succeeded) => {
     const alike = oldestFirst.filter((child) => child.succeeded === succeeded);
-    const kept = Math.max(0, succeeded ? limits.succeeded : limits.failed);
+    const kept = succeeded ? limits.succeeded : limits.failed;
     return alike.slice(0, Math.max(0, alike.length - kept)).map(({ name }) => name);
   });
+}
+
+/** A negative limit says nothing: whoever writes one does not ask for everything to be deleted. */
+function historyLimit(limit: number | undefined): number | undefined {
+  return limit !== undefined && limit < 0 ? undefined : limit;
 }
 
 function secondsText(atMs: number): string {
