@@ -65,6 +65,9 @@ describe("text", () => {
     ["regexReplaceAll('a(x*)b', '-ab-axxb-', '${1}W')", "-W-xxW-"],
     ["regexReplaceAll('a(x*)b', '-ab-axxb-', '$1W')", "---"],
     ["regexReplaceAll('(?P<n>b)', 'abc', '[${n}$$]')", "a[b$]c"],
+    // Several groups may have one name: it stands for the first of them that matches.
+    ["regexReplaceAll('a(?P<n>b)|(?<n>[(?<n>c])', 'abcb', '<$n>')", "<b><c>b"],
+    ["regexReplaceAll('(?P<n>b)?(?P<n>c)', 'xc', '<$n>')", "x<c>"],
     ["regexFind('z', 'abc')", ""],
     ["urlJoin({scheme: 'http', host: 'h', path: 'a b', userinfo: 'u:p'})", "http://u:p@h/a%20b"],
     ["dir('/a/b/')", "/a/b"],

@@ -43,11 +43,11 @@ function characterWidth(text: string, at: number): number {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
-/** Text of a group by its number or name; empty if there is no such group, or it did not match. */
+/** Text of a group by its number or name; empty if there is no such group, or none of the name did match. */
 function groupText(pattern: Pattern, match: Found, text: string, reference: string): string {
   const group = /^\d+$/.test(reference)
     ? Number(reference)
-    : pattern.names.get(reference) ?? match.length;
+    : pattern.names.get(reference)?.find((one) => (match[2 * one] ?? -1) >= 0) ?? match.length;
   const start = match[2 * group] ?? -1;
   return start < 0 ? "" : text.slice(start, match[2 * group + 1]);
 }

@@ -28,8 +28,8 @@ type Program = ReturnType<RE2JS["re2"]>;
 /** A compiled regular expression. */
 export class Pattern {
   readonly source: string;
-  /** Names of the groups, with their numbers. */
-  readonly names: ReadonlyMap<string, number>;
+  /** Names of the groups, with their numbers; several groups may have one name. */
+  readonly names: ReadonlyMap<string, readonly number[]>;
   /** Number of groups, not counting the whole match. */
   readonly groups: number;
   /** Number of instructions of the program. */
@@ -38,10 +38,10 @@ export class Pattern {
   /** Steps for each character, if the pattern is matched without a list of threads. */
   readonly #stepsPerCharacter: number;
 
-  constructor(source: string, compiled: RE2JS) {
+  constructor(source: string, compiled: RE2JS, names: Pattern["names"]) {
     this.source = source;
     this.#program = compiled.re2();
-    this.names = new Map(Object.entries(compiled.namedGroups()));
+    this.names = names;
     this.groups = this.#program.numberOfCapturingGroups();
     this.size = this.#program.numberOfInstructions();
     this.#stepsPerCharacter = 1 + (this.size >> 5);
@@ -111,13 +111,38 @@ export function compileRegex(source: string, context: RunContext): Pattern {
 }
 
 function compileFresh(source: string, instructions: number): Pattern {
+  const names = groupNames(source);
+  // The library refuses a name that stands twice, which Go takes.
+  const isUnique = [...names.values()].every(({ length }) => length === 1);
   let regex: RE2JS;
   try {
-    regex = RE2JS.compile(source);
+    regex = RE2JS.compile(isUnique ? source : withoutNames(source));
   } catch (error) {
     if (error instanceof RangeError) fault("error parsing regexp: expression nests too deeply");
     return fault(errorText(error));
   }
-  const pattern = new Pattern(source, regex);
+  const pattern = new Pattern(source, regex, names);
   return instructions > MAX_KEPT_SIZE ? pattern : compiled.set(source, pattern);
+}
+
+/** The beginning of a group that is counted, with its name, if it has one; before that, what only looks like one. */
+const GROUP =
+  /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*\]|(\((?:\?P?<(\w+)>|(?!\?)))/g;
+
+function groupNames(source: string): Map<string, number[]> {
+  const names = new Map<string, number[]>();
+  if (!source.includes("<")) return names;
+  let number = 0;
+  for (const [, group, name] of source.matchAll(GROUP)) {
+    if (group !== undefined) number++;
+    if (name === undefined) continue;
+    const alike = names.get(name);
+    if (alike === undefined) names.set(name, [number]);
+    else alike.push(number);
+  }
+  return names;
+}
+
+function withoutNames(source: string): string {
+  return source.replace(GROUP, (all, _group, name) => name === undefined ? all : "(");
 }
