@@ -9,11 +9,13 @@ interface Word {
   text: string;
 }
 
+const PUNCTUATION = /^\p{P}$/u;
 const KINDS: readonly [CharKind, RegExp][] = [
   ["connector", /^[-_\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/],
-  ["punctuation", /^\p{P}$/u],
+  ["punctuation", PUNCTUATION],
   ["upper", /^\p{Lu}$/u],
-  ["letters", /^(?!\p{Ideo}|\p{sc=Hira}|\p{sc=Kana}|\p{sc=Hang})\p{L}$/u],
+  // Han characters are none; Kana and Hangul are.
+  ["letters", /^(?![\u3400-\u4d85\u4e00-\u9fcc\u{20000}-\u{2b81d}])\p{L}$/u],
   ["number", /^\p{N}$/u],
 ];
 
@@ -33,7 +35,10 @@ function wordsOf(text: string): Word[] {
     const takeWhile = (wanted: CharKind) => {
       while (kindOf(chars[end]) === wanted) end++;
     };
-    takeWhile(kind);
+    if (kind === "punctuation") {
+      // What begins with another sign may go on with hyphens and underscores, which are then none of the connectors.
+      while (PUNCTUATION.test(chars[end] ?? "")) end++;
+    } else takeWhile(kind);
     if (kind === "upper") {
       if (end === at + 1) takeWhile("letters");
       else if (kindOf(chars[end]) === "letters") end--;
@@ -54,7 +59,7 @@ export function camelWords(text: string, connector: string): string {
   let at = 0;
   const write = (word: Word) => {
     if (word.kind === "connector") result += connector.repeat([...word.text].length);
-    else result += word.kind === "upper" ? toLower(word.text) : word.text;
+    else result += word.kind === "upper" ? word.text.replace(/\p{Lu}+/gu, toLower) : word.text;
   };
   /** Writes what belongs to a number (`2m3s`), and a connector if another word follows. */
   const writeNumber = () => {
@@ -98,7 +103,7 @@ export function pascalCase(text: string): string {
     while (at < chars.length && !isConnector(chars[at])) {
       const char = chars[at++] as string;
       const isUpper = kindOf(char) === "upper";
-      result += isCapitals ? toLower(char) : char;
+      result += isCapitals && isUpper ? toLower(char) : char;
       if (!isUpper) isCapitals = false;
     }
     let row = "";
