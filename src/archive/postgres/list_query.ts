@@ -133,6 +133,9 @@ export function filtersOf(
     order.push(`split_part(o.place, '/', 1) <> ${text(query.notNamespace)}`);
   }
   if (query.name !== undefined && !isKnown("name")) order.push(nameFilter(query.name, values));
+  if (query.namePrefix !== undefined) {
+    order.push(nameFilter({ value: query.namePrefix, match: "prefix" }, values));
+  }
   if (query.createdAfter !== undefined) {
     order.push(`o.created_at >= ${values.add(query.createdAfter, "bigint")}`);
   }

@@ -6,6 +6,8 @@ export interface EntryFilter {
   namespace?: string;
   notNamespace?: string;
   name?: NameFilter;
+  /** How the name begins, if `name` says something else of it. */
+  namePrefix?: string;
   labels?: LabelTerm[];
   phases?: string[];
   createdAfter?: number;
@@ -32,9 +34,11 @@ interface Entry {
 /** Tells whether filters select an entry. */
 export function passesFilter(entry: Entry, filter: EntryFilter): boolean {
   const { createdAt, startedAt, finishedAt } = entry;
+  const { namePrefix: value } = filter;
   return (filter.namespace === undefined || entry.namespace === filter.namespace) &&
     (filter.notNamespace === undefined || entry.namespace !== filter.notNamespace) &&
     (filter.name === undefined || matchesName(entry.name, filter.name)) &&
+    (value === undefined || matchesName(entry.name, { value, match: "prefix" })) &&
     (filter.phases === undefined || filter.phases.includes(entry.phase)) &&
     isAtLeast(createdAt, filter.createdAfter) &&
     isAtLeast(startedAt, filter.startedAfter) && isAtMost(startedAt, filter.startedBefore) &&
@@ -42,17 +46,21 @@ export function passesFilter(entry: Entry, filter: EntryFilter): boolean {
     (filter.labels === undefined || matchesLabels(filter.labels, entry.labels));
 }
 
-/** Tells whether a filter selects a name. */
+/**
+ * Tells whether a filter selects a name. That under which a deleted workflow is kept goes on with an `@`, which no other
+ * has, and its uid: only who asks for the whole name means these.
+ */
 export function matchesName(name: string, filter: NameFilter): boolean {
+  if (filter.match === "exact") return name === filter.value;
+  const end = name.indexOf("@");
+  const called = end < 0 ? name : name.slice(0, end);
   switch (filter.match) {
-    case "exact":
-      return name === filter.value;
     case "contains":
-      return name.includes(filter.value);
+      return called.includes(filter.value);
     case "prefix":
-      return name.startsWith(filter.value);
+      return called.startsWith(filter.value);
     case "not":
-      return name !== filter.value;
+      return called !== filter.value;
   }
 }
 

@@ -81,18 +81,14 @@ export async function listArchived(
   const start = parseContinueToken(request.continue);
   await requireWorkflowList(caller, query.namespace ?? "");
   if (!deps.settings.archive) return { items: [], version: await deps.store.query.version() };
-  const { namePrefix = "" } = request;
   const name = wholeName(request, query);
-  const rows = { ...archived(deps, query), withoutNodes: true, maxSize: MAX_PAGE_SIZE };
+  const wanted = { ...archived(deps, query), ...beginning(request, query) };
+  const rows = { ...wanted, withoutNodes: true, maxSize: MAX_PAGE_SIZE };
   // Of one name there are the one that still exists and all deleted ones, newest first. No limit applies.
   const page =
     await (name !== undefined
       ? pageFrom(listOfName(deps, name), start, { ...rows, limit: 0 })
-      : pageFrom(listOf(deps), start, {
-        ...rows,
-        count: showRemaining,
-        ...(namePrefix !== "" && { name: { value: namePrefix, match: "prefix" } }),
-      }));
+      : pageFrom(listOf(deps), start, { ...rows, count: showRemaining }));
   const isCounted = showRemaining && query.limit > 0 && name === undefined;
   return {
     items: await rowsOf(deps, page.items, request.exactTimes),
@@ -110,8 +106,16 @@ function wholeName(
   { namePrefix = "", nameFilter }: ArchiveListRequest,
   { name }: ListQuery,
 ): string | undefined {
-  if (namePrefix !== "") return nameFilter === "Exact" ? namePrefix : undefined;
-  return name?.match === "exact" ? name.value : undefined;
+  if (name !== undefined) return name.match === "exact" ? name.value : undefined;
+  return namePrefix !== "" && nameFilter === "Exact" ? namePrefix : undefined;
+}
+
+/** The filter for the beginning of the name, which is looked at beside what the field selector says of the name. */
+function beginning({ namePrefix = "" }: ArchiveListRequest, { name }: ListQuery) {
+  if (namePrefix === "") return {};
+  return name === undefined
+    ? { name: { value: namePrefix, match: "prefix" as const } }
+    : { namePrefix };
 }
 
 /** Rows of a list, made a few at a time. */

@@ -612,6 +612,25 @@ describe("the archive", () => {
     });
     expect((await json(send("?namePrefix=don&nameFilter=Exact"))).items).toBeNull();
     expect((await json(send("?namePrefix=don"))).items).toHaveLength(1);
+    for (
+      const [selector, count] of [
+        ["namePrefix=d&nameFilter=Contains&listOptions.fieldSelector=metadata.name%3Don", 1],
+        [
+          "namePrefix=x&nameFilter=Contains&listOptions.fieldSelector=metadata.name%3Don",
+          undefined,
+        ],
+        ["namePrefix=d&nameFilter=Contains&listOptions.fieldSelector=metadata.name%3Dx", undefined],
+        ["namePrefix=d&nameFilter=Exact&listOptions.fieldSelector=metadata.name%3Ddone", 1],
+        ["namePrefix=x&nameFilter=Exact&listOptions.fieldSelector=metadata.name%3Ddone", undefined],
+        ["namePrefix=d&listOptions.fieldSelector=metadata.name!%3Ddone", undefined],
+        ["namePrefix=d&listOptions.fieldSelector=metadata.name!%3Dd", 1],
+      ] as const
+    ) {
+      expect([selector, (await json(send(`?${selector}`))).items?.length]).toEqual([
+        selector,
+        count,
+      ]);
+    }
     expect(await json(send(`/${UID}`))).toMatchObject({ metadata: { uid: UID } });
     expect(await json(send("/?name=done&namespace=old"))).toMatchObject({ metadata: { uid: UID } });
     expect((await send("/?name=done")).status).toBe(400);

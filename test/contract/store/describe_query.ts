@@ -1,4 +1,5 @@
 /** Lists, watches and manifests: what every adapter promises. */
+import { defined } from "../../../src/base/defined.ts";
 import { partTexts } from "../../../src/base/part_text.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Views } from "../../../src/actors/views.ts";
@@ -188,6 +189,9 @@ export function describeQuery(open: OpenStore): void {
         [{ name: { value: "one", match: "not" } }, ["b/three", "a/two"]],
         [{ name: { value: "t", match: "prefix" } }, ["b/three", "a/two"]],
         [{ name: { value: "e", match: "contains" } }, ["b/three", "b/one", "a/one"]],
+        [{ name: { value: "e", match: "contains" }, namePrefix: "t" }, ["b/three"]],
+        [{ name: { value: "one", match: "exact" }, namePrefix: "t", namespace: "b" }, []],
+        [{ namePrefix: "t" }, ["b/three", "a/two"]],
         [{ phases: ["Succeeded", "Failed"] }, ["b/one", "a/one"]],
         [{ phases: [""] }, ["b/three"]],
         [{ phases: [] }, []],
@@ -209,6 +213,27 @@ export function describeQuery(open: OpenStore): void {
       ];
       for (const [query, expected] of cases) {
         expect([query, await namesOf(query)]).toEqual([query, expected]);
+      }
+    });
+
+    test("one that was deleted by the name that it had; by its whole name only as it is kept", async () => {
+      await put("wf/a/one", { createdAt: 1 });
+      await put("wf/a/one@f00d", { createdAt: 2 });
+      await put("wf/a/two@beef", { createdAt: 3 });
+      const cases: [ListQuery["name"], string[]][] = [
+        [{ value: "one", match: "not" }, ["a/two@beef"]],
+        [{ value: "ee", match: "contains" }, []],
+        [{ value: "@", match: "contains" }, []],
+        [{ value: "on", match: "contains" }, ["a/one@f00d", "a/one"]],
+        [{ value: "one@f", match: "prefix" }, []],
+        [{ value: "on", match: "prefix" }, ["a/one@f00d", "a/one"]],
+        [{ value: "one", match: "exact" }, ["a/one"]],
+        [{ value: "one@f00d", match: "exact" }, ["a/one@f00d"]],
+      ];
+      for (const [name, expected] of cases) {
+        const query = defined({ name });
+        expect([name, await namesOf(query)]).toEqual([name, expected]);
+        expect([name, await namesOf({ ...query, namespace: "a" })]).toEqual([name, expected]);
       }
     });
 
