@@ -111,7 +111,9 @@ export function archiving(
   if (state.header.isAside === true) return [];
   if (isArchivedActor(id) || uid === "" || finishedAt === undefined) return [];
   if (isKept?.(labels) !== true) return [];
-  const workflow = viewWorkflow(state, { withoutNodes: state.nodes.size > MAX_NODES_TO_VISIT });
+  const withoutNodes = state.nodes.size > MAX_NODES_TO_VISIT;
+  // Exact times: a retry brings them back, and `exactTimes` shows them.
+  const workflow = viewWorkflow(state, { withoutNodes, exactTimes: true });
   const { finalizers: _finalizers, deletionTimestamp: _deletion, ...kept } = workflow.metadata;
   const body = {
     type: "import",

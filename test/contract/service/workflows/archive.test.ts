@@ -142,8 +142,20 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     const kept =
       "listOptions.labelSelector=workflows.argoproj.io/workflow-archiving-status=Archived";
     expect(names(await call("GET", `/workflows/default?${kept}`))).toEqual(["first"]);
+    const timesOf = async () => {
+      const { status } = await call("GET", "/workflows/default/first?exactTimes=true");
+      return [status, ...Object.values<typeof status>(status.nodes)].map((one) => [
+        one.startedAt,
+        one.finishedAt,
+      ]);
+    };
+    const times = await timesOf();
+    expect(times.flat().every((time) => /\.\d{3}Z$/.test(time))).toBe(true);
     expect(await call("DELETE", "/workflows/default/first")).toEqual({ status: 200 });
     await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    expect(await timesOf()).toEqual(times);
+    const part = "nameFilter=Contains&listOptions.fieldSelector=metadata.name%3D-";
+    for (const list of LISTS) expect(names(await call("GET", `${list}?${part}`))).toEqual([]);
     const got = await call("GET", "/workflows/default/first");
     expect(got.metadata).toMatchObject({
       name: "first",
