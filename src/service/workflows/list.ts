@@ -228,9 +228,9 @@ export function workflowQuery(
         name,
         labels: labels.length === 0 ? undefined : labels,
         startedAfter: fields.startedAfter,
-        startedBefore: fields.startedBefore,
+        startedBefore: withWholeSecond(fields.startedBefore),
         createdAfter: parseBound(request.createdAfter),
-        finishedBefore: parseBound(request.finishedBefore),
+        finishedBefore: withWholeSecond(parseBound(request.finishedBefore)),
         withoutNodes: request.withoutNodes,
         waiting: request.waiting === true ? true : undefined,
       }),
@@ -261,6 +261,11 @@ function nameQuery(
 
 function parseBound(text: string | undefined): number | undefined {
   return text === undefined || text === "" ? undefined : parseRequestTime(text);
+}
+
+/** An upper bound. One in whole seconds includes all that is shown with it: clients see no milliseconds. */
+function withWholeSecond(bound: number | undefined): number | undefined {
+  return bound !== undefined && bound % 1000 === 0 ? bound + 999 : bound;
 }
 
 /** A query with the bounds of one page. */

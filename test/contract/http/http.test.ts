@@ -653,6 +653,34 @@ describe("the archive", () => {
     await instance.stop();
   });
 
+  test("a bound in whole seconds includes what began or ended within them", async () => {
+    const instance = await startInstance({ gatekeeper: OPEN, settings: { archive: true } });
+    const [startedAt, finishedAt] = ["2023-05-04T10:00:00.334Z", "2023-05-04T10:00:05.423Z"];
+    await instance.seed([{ ...finished, status: { ...finished.status, startedAt, finishedAt } }]);
+    const countOf = async (path: string) => {
+      const { items } = await json(instance.fetch(new Request(`http://app/api/v1/${path}`)));
+      return items?.length ?? 0;
+    };
+    for (
+      const [query, count] of [
+        ["listOptions.fieldSelector=spec.startedAt<2023-05-04T10:00:00Z", 1],
+        ["listOptions.fieldSelector=spec.startedAt<2023-05-04T10:00:00.334Z", 1],
+        ["listOptions.fieldSelector=spec.startedAt<2023-05-04T10:00:00.333Z", 0],
+        ["listOptions.fieldSelector=spec.startedAt<2023-05-04T09:59:59Z", 0],
+        ["finishedBefore=2023-05-04T10:00:05Z", 1],
+        ["finishedBefore=2023-05-04T10:00:04Z", 0],
+      ] as const
+    ) {
+      const lists = query.startsWith("f")
+        ? ["workflows/old"]
+        : ["workflows/old", "archived-workflows"];
+      for (const list of lists) {
+        expect([list, query, await countOf(`${list}?${query}`)]).toEqual([list, query, count]);
+      }
+    }
+    await instance.stop();
+  });
+
   test("skips as many rows as an offset says", async () => {
     const instance = await startInstance({ gatekeeper: OPEN, settings: { archive: true } });
     await instance.seed([1, 2, 3, 4].map((minute) => ({
