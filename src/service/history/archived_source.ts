@@ -47,7 +47,7 @@ export async function archivedSource(
 ): Promise<ArchivedSource | undefined> {
   const state = await archivedState(deps, namespace, name, uid);
   if (state === undefined) return undefined;
-  const workflow = await new Turns().run(viewSteps(state));
+  const workflow = await new Turns().run(viewSteps(state, { exactTimes: true }));
   return { workflow, past: pastOf(state) };
 }
 

@@ -260,7 +260,7 @@ export async function retryArchived(
   const options = executeOptions(idempotency);
   let workflow: Workflow;
   try {
-    workflow = requireReadable(await getArchived(deps, caller, ref));
+    workflow = requireReadable(await getArchived(deps, caller, ref, true));
   } catch (error) {
     const back = isNotFound(error) && deps.settings.archive
       ? await findBack(deps, caller, ref.uid)

@@ -261,6 +261,43 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
     },
   );
 
+  test("a deletion and a retry keep the exact times of steps, also when the workflow has moved", async () => {
+    const step = (name: string) => [{ name, template: name }];
+    const container = (command: string) => ({ container: { image: "x", command: [command] } });
+    const uid = await finished("timed", "true", {
+      templates: [
+        { name: "main", steps: [step("good"), step("bad")] },
+        { name: "good", ...container("true") },
+        { name: "bad", ...container("false") },
+      ],
+    });
+    const timesOf = async () => {
+      const { status } = await call("GET", "/workflows/default/timed?exactTimes=true");
+      // deno-lint-ignore no-explicit-any -- answers of any shape
+      const nodes = Object.values<any>(status?.nodes ?? {});
+      const node = nodes.find(({ displayName }) => displayName === "good");
+      return [node?.startedAt, node?.finishedAt];
+    };
+    const times = await timesOf();
+    for (const time of times) expect(time).toMatch(/\.\d{3}Z$/);
+    const retry = async () => {
+      const path = `/archived-workflows/${uid}/retry`;
+      expect((await call("PUT", path, { namespace: "default" })).metadata).toMatchObject({ uid });
+      expect(await timesOf()).toEqual(times);
+      await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    };
+    // It moves a second after its end, where there is an archive beside the store.
+    const settle = () => new Promise((resolve) => setTimeout(resolve, isBeside ? 2_500 : 0));
+    await settle();
+    await retry();
+    await settle();
+    expect(await call("DELETE", "/workflows/default/timed")).toEqual({ status: 200 });
+    await until(async () => (await call("GET", `/archived-workflows/${uid}`)).metadata);
+    expect(await timesOf()).toEqual(times);
+    await retry();
+    await call("DELETE", `/archived-workflows/${uid}`);
+  });
+
   test("a retry is refused while one that an earlier retry brought back has not ended", async () => {
     const waiting = { templates: [{ name: "main", suspend: {} }] };
     const { metadata: { uid } } = await call("POST", "/workflows/default", {
