@@ -84,12 +84,10 @@ export async function listArchived(
   const name = wholeName(request, query);
   const wanted = { ...archived(deps, query), ...beginning(request, query) };
   const rows = { ...wanted, withoutNodes: true, maxSize: MAX_PAGE_SIZE };
-  // Of one name there are the one that still exists and all deleted ones, newest first. No limit applies.
-  const page =
-    await (name !== undefined
-      ? pageFrom(listOfName(deps, name), start, { ...rows, limit: 0 })
-      : pageFrom(listOf(deps), start, { ...rows, count: showRemaining }));
-  const isCounted = showRemaining && query.limit > 0 && name === undefined;
+  // Of one name there are the one that still exists and all deleted ones, newest first.
+  const list = name !== undefined ? listOfName(deps, name) : listOf(deps);
+  const page = await pageFrom(list, start, { ...rows, count: showRemaining });
+  const isCounted = showRemaining && query.limit > 0;
   return {
     items: await rowsOf(deps, page.items, request.exactTimes),
     version: page.version,

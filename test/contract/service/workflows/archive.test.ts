@@ -123,6 +123,19 @@ describe.each(CASES)("on $name", ({ open, isBeside }) => {
         expect(seen.toSorted()).toEqual(all.toSorted());
       }
     }
+    const ended = "/archived-workflows?listOptions.fieldSelector=metadata.name=namesake";
+    for (const limit of [1, 2, 3]) {
+      const seen: string[] = [];
+      for (let token: string | undefined = ""; token !== undefined && seen.length < 99;) {
+        const path = `${ended},ext.showRemainingItemCount=true&listOptions.limit=${limit}`;
+        const { items, metadata } = await call("GET", `${path}&listOptions.continue=${token}`);
+        expect(items.length).toBeLessThanOrEqual(limit);
+        for (const one of items) seen.push(one.metadata.uid);
+        token = metadata.continue;
+        if (!isBeside) expect(metadata.remainingItemCount).toBe(3 - seen.length);
+      }
+      expect(seen.toSorted()).toEqual(all.slice(0, 3).toSorted());
+    }
     const whole = `/workflows/?listOptions.fieldSelector=metadata.name=namesake`;
     const skipped = await call("GET", `${whole}&listOptions.limit=3&listOptions.continue=2`);
     expect(names(skipped).length).toBe(3);
