@@ -881,6 +881,13 @@ export const API_DECISIONS: readonly ApiDecision[] = [
       "test/contract/http/control_bodies.test.ts: the case of members is ignored, and a call may have no body",
   },
   {
+    place:
+      "Members of these bodies that stand in the query: `PUT …/stop?nodeFieldSelector=displayName=a`",
+    reference: "Ignored: the whole workflow is stopped",
+    sluice: "400 that says where they belong; nothing is done",
+    shown: "test/contract/http/control_bodies.test.ts: a member that stands in the query",
+  },
+  {
     place: "A node field selector with an empty value, such as `inputs.parameters.uuid.value=`",
     reference:
       "Selects every node that has no such parameter, or any node if the field is misspelt",

@@ -6,6 +6,7 @@ import { nearestName } from "../base/nearest_name.ts";
 import { invalid } from "../base/problem.ts";
 import { parseGoBool } from "../expr/values/go_bool.ts";
 import { goQuote } from "../expr/values/go_quote.ts";
+import type { StructSchema } from "../spec/schema/schema.ts";
 
 /** Type of a query parameter. `message` is an object that can't be given as a whole. */
 export type QueryType = "string" | "int32" | "int64" | "bool" | "strings" | "message";
@@ -111,6 +112,22 @@ export function readQuery<Q extends QuerySchema>(
     warn?.(`the query parameter ${name} is not known here and was ignored; ${advice}`);
   });
   return values as QueryValues<Q>;
+}
+
+/** What a path names may also stand in the query of its request, where nobody looks at it. */
+const IN_PATH: ReadonlySet<string> = new Set(["name", "namespace", "uid"]);
+
+/**
+ * Refuses a query with a member that belongs in the body: the reference ignores it, so that a stop of one step ends the whole
+ * workflow.
+ * @throws {Problem} InvalidArgument
+ */
+export function refuseMembers(text: string, body: StructSchema): void {
+  for (const pair of text.split("&")) {
+    const [name = ""] = pair.split("=", 1);
+    if (IN_PATH.has(name) || body.findField(name) === undefined) continue;
+    throw invalid(`${name} belongs in the body, as JSON, not in the query; nothing was done`);
+  }
 }
 
 /** A route without parameters does not look at its query, as in the reference: a webhook's address may end in anything. */

@@ -24,7 +24,7 @@ import { readUpload } from "./multipart.ts";
 import { MINIMAL_APPLIED, prefersMinimal } from "./preference.ts";
 import { asProblem, problemResponse } from "./problems.ts";
 import { parseProjection } from "./projection.ts";
-import { readablePart, readQuery } from "./query.ts";
+import { readablePart, readQuery, refuseMembers } from "./query.ts";
 import { addressOf } from "./rate_limit.ts";
 import type { Measure } from "./request_metrics.ts";
 import { shownPath } from "./request_path.ts";
@@ -77,7 +77,10 @@ export async function serveRoute(
 }
 
 /** What of a query a route looks at. */
-function queryFor({ hasOpenQuery, query }: Route, given: string): string {
+function queryFor({ hasOpenQuery, query, body }: Route, given: string): string {
+  if (given !== "" && typeof body === "object" && body.isClosed === true) {
+    refuseMembers(given, body);
+  }
   return hasOpenQuery === true ? readablePart(given, query) : given;
 }
 

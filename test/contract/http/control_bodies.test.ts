@@ -81,6 +81,25 @@ async function phases(): Promise<Record<string, string>> {
   );
 }
 
+describe("a member that stands in the query", () => {
+  test.each([
+    ["resume", "nodeFieldSelector=displayName%3Da", "nodeFieldSelector"],
+    ["stop", "x=1&nodeFieldSelector=displayName%3Da", "nodeFieldSelector"],
+    ["stop", "message", "message"],
+    ["retry", "restartSuccessful=true", "restartSuccessful"],
+  ])("%s?%s changes nothing", async (verb, query, member) => {
+    const { status, message } = await put(`${verb}?${query}`);
+    expect(status).toBe(400);
+    expect(message).toContain(`${member} belongs in the body`);
+    expect(await phases()).toEqual({ a: "Running", b: "Running" });
+  });
+
+  test.each(["traced=yes", "name=other&namespace=other", "%zz", "", "="])(
+    "%s does not matter",
+    async (query) => expect((await put(`suspend?${query}`)).status).toBe(200),
+  );
+});
+
 describe("a member that is not known", () => {
   const SELECTED = "displayName=a";
   const UID = "00000000-0000-0000-0000-000000000000";
