@@ -29,6 +29,7 @@ import {
   asJson,
   createObject,
   leftOut,
+  listAll,
   meantKind,
   namespaceOf,
   ownGroups,
@@ -80,7 +81,7 @@ async function store(
   files: string[],
   options: StoreOptions,
 ): Promise<void> {
-  const found = await readManifestFiles(files, options.strict);
+  const found = await readManifestFiles(files, options.strict, resource.kind);
   for (const { object: { kind } } of found) {
     if (kind !== undefined && kind !== resource.kind) {
       throw new UsageError(
@@ -109,19 +110,6 @@ interface ListOptions extends OutputOptions {
   allNamespaces?: boolean;
   selector?: string;
   headers: boolean;
-}
-
-async function listAll(
-  context: Context,
-  resource: Resource,
-  namespace: string,
-  selector?: string,
-): Promise<JsonObject[]> {
-  const answer = await context.client.call(resource.list, {
-    params: { namespace },
-    query: { "listOptions.labelSelector": selector },
-  });
-  return (answer.items ?? []).map(asJson);
 }
 
 interface DeleteOptions {

@@ -158,6 +158,26 @@ export function namespaceOf(object: JsonObject, context: Context): string {
   return String(metadataOf(object)["namespace"] ?? context.namespace);
 }
 
+/** All objects of a namespace, or of all namespaces. A server ends a page that is full, also when no limit was asked for. */
+export async function listAll(
+  { client }: Pick<Context, "client">,
+  resource: Resource,
+  namespace: string,
+  selector?: string,
+): Promise<JsonObject[]> {
+  const items: JsonObject[] = [];
+  let next: string | undefined;
+  do {
+    const page = await client.call(resource.list, {
+      params: { namespace },
+      query: { "listOptions.labelSelector": selector, "listOptions.continue": next },
+    });
+    items.push(...(page.items ?? []).map(asJson));
+    next = page.metadata?.continue;
+  } while (next !== undefined && next !== "");
+  return items;
+}
+
 /** Creates an object. @returns it as it is stored */
 export async function createObject(
   context: Context,

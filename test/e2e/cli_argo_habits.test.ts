@@ -321,3 +321,31 @@ spec:
     },
   });
 });
+
+test("a misspelt field is refused also in a manifest without a kind, which create and update take", async () => {
+  const plain = TEMPLATE.replace("kind: WorkflowTemplate\n", "").replace("name: one", "name: bare");
+  await writeFile(join(folder, "plain.txt"), plain);
+  await writeFile(join(folder, "typing.txt"), plain.replace("entrypoint", "entrypont"));
+  for (const verb of ["create", "update"]) {
+    expect(await sluice("template", verb, "typing.txt")).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('"spec.entrypont": did you mean "entrypoint"?'),
+    });
+    expect(await sluice("template", verb, "plain.txt", "-o", "name"))
+      .toMatchObject({ status: 0, out: "bare\n" });
+  }
+});
+
+test("an address with the path of the API behind it is told from a request that nobody knows", async () => {
+  expect(await runSluice(["-s", `${server.url}/api/v1`, "list"], { cwd: folder })).toMatchObject({
+    status: 1,
+    err: expect.stringContaining("the address has no /api/v1"),
+  });
+});
+
+test("groups of a token have no blanks around them, and none is empty", async () => {
+  const groups = async (text: string) =>
+    (await sluice("token", "create", "--subject", "x", "--groups", text)).err;
+  expect(await groups("a, b,")).toContain("groups:\n      - a\n      - b\n");
+  expect(await groups("")).not.toContain('- ""');
+});
