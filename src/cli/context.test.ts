@@ -31,15 +31,19 @@ test.each([
   ],
   ["the option before variables", { server: "h:2" }, { ARGO_SERVER: "h:1" }, "http://h:2"],
   ["an option about TLS", { server: "h:2", secure: true }, {}, "https://h:2"],
+  ["an address with blanks and a line end around it", { server: " h:1\r\n" }, {}, "http://h:1"],
   ["a path", { argoBaseHref: "/argo/" }, { SLUICE_SERVER: "h:1" }, "http://h:1/argo"],
 ])("the server is found by %s", (_, options, env, url) => {
   expect(serverUrl({ ...OPTIONS, ...options }, env)).toBe(url);
 });
 
-test.each(["redis://h:1", "http://", "h:1:2"])("%s is no server", (server) => {
-  expect(() => contextFrom({ ...OPTIONS, server })).toThrow(UsageError);
-  expect(() => contextFrom({ ...OPTIONS, server })).toThrow(/, expected http:\/\/HOST:PORT or/);
-});
+test.each(["redis://h:1", "http://", "h:1:2", "http://h:1/?a=b", "h:1/#a"])(
+  "%s is no server",
+  (server) => {
+    expect(() => contextFrom({ ...OPTIONS, server })).toThrow(UsageError);
+    expect(() => contextFrom({ ...OPTIONS, server })).toThrow(/, expected http:\/\/HOST:PORT or/);
+  },
+);
 
 test("an empty variable or option does not choose all namespaces", () => {
   const chosen = (env: Record<string, string>, ...words: string[]) =>

@@ -70,7 +70,8 @@ export function addGlobalOptions(program: Command, env: Environment): Command {
 export function serverUrl(options: GlobalOptions, env: Environment): string {
   const given = options.server ?? options.argoServer ?? (env["SLUICE_SERVER"] || undefined);
   const argoServer = env["ARGO_SERVER"] || undefined;
-  const address = given ?? argoServer ?? "http://127.0.0.1:2746";
+  // A blank or a line end comes with what was read from a file.
+  const address = (given ?? argoServer ?? "http://127.0.0.1:2746").trim();
   // With the reference's variables, its default holds too: TLS, unless they say otherwise.
   const isSecure = options.secure ??
     (env["ARGO_SECURE"] ? env["ARGO_SECURE"] !== "false" : given === undefined);
@@ -96,7 +97,8 @@ export function contextFrom(options: GlobalOptions): Context {
     return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   }));
   const server = serverUrl(options, process.env);
-  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
+  // Behind a ? or a # the path of each request would be no part of the path.
+  if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol) || /[?#]/.test(server)) {
     throw new UsageError(
       `The server's address is ${JSON.stringify(server)}, expected http://HOST:PORT or HOST:PORT`,
     );

@@ -114,6 +114,7 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
     option,
     `Certificates are always checked. ${CERTIFICATE_ADVICE}`,
   ]),
+  ["--argo-root-path", "--argo-base-href names the path in front of the API"],
   ["--instanceid", "There are no instance ids: a server runs every workflow that it has"],
   ["--priority", "A copy has the priority of its workflow"],
   ["--format", "The time is written as RFC 3339"],
@@ -126,6 +127,7 @@ export function adviceAbout(refusal: string): string | undefined {
 }
 
 const UNAUTHORIZED = 401;
+const NOT_IMPLEMENTED = 501;
 
 /** What may help against a refusal, or against a server that can't be reached. */
 export function adviceOn(error: ClientError): string | undefined {
@@ -143,6 +145,9 @@ export function adviceOn(error: ClientError): string | undefined {
   }
   if (isOtherPath(error)) {
     return "There is no API at this address: is a path in front of it right? (--argo-base-href)";
+  }
+  if (status === NOT_IMPLEMENTED && message === "Not Implemented") {
+    return "The server does not know this request: the address has no /api/v1, and the server may be older than this program (`sluice version`)";
   }
   return status === UNAUTHORIZED
     ? "SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent"

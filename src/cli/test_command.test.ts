@@ -93,3 +93,14 @@ test("a test that can't be run is named, and the others still run", () => {
   expect(out).toMatch(/^✖ \S+odd\.test\.yaml: odd\n {4}took is "5x", /);
   expect(out).toContain("odd.test.yaml: works\n1 passed, 1 failed\n");
 });
+
+test("a file that is a list or a text is told what is missing in it", () => {
+  for (const text of [`[${GOOD}]`, "words"]) {
+    expect(sluiceTest(file("list.test.yaml", text))).toMatchObject({
+      status: 1,
+      out: expect.stringContaining(
+        "it holds no names and values: write workflow: and tests: in it",
+      ),
+    });
+  }
+});

@@ -27,6 +27,9 @@ export async function runTestFile(
         `it holds a ${value["kind"]}: name a file of tests, which names its workflow`,
       );
     }
+    if (!isJsonObject(value)) {
+      throw new Error("it holds no names and values: write workflow: and tests: in it");
+    }
     const file = decodeTestFile(value);
     const beside = await readBeside(path, file.workflow);
     const others = await Promise.all((file.manifests ?? []).map((one) => readBeside(path, one)));

@@ -12,7 +12,7 @@ import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { collect, contextOf, example, pairs, UsageError, wholeNumber } from "./context.ts";
-import { expandFolders, firstLine, readManifests, readValues } from "./manifests.ts";
+import { cannotRead, expandFolders, firstLine, readManifests, readValues } from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject, say, yamlText } from "./output.ts";
 
 interface TokenOptions {
@@ -30,13 +30,18 @@ async function createTokenEntry(options: TokenOptions): Promise<void> {
     throw new UsageError("--expires takes a number of days above 0");
   }
   const expiresAt = days === undefined ? undefined : Date.now() + days * 86_400_000;
-  const made = createToken(options.subject, options.groups?.split(",") ?? [], expiresAt);
+  if (expiresAt !== undefined && Number.isNaN(new Date(expiresAt).getTime())) {
+    throw new UsageError("--expires is beyond all dates; without it the token does not expire");
+  }
+  // A blank after a comma is no part of a name: a rule for the group would not match.
+  const groups = (options.groups ?? "").split(",").map((name) => name.trim()).filter(Boolean);
+  const made = createToken(options.subject, groups, expiresAt);
   if (options.file === undefined) {
     say(stringify({ tokens: [made.entry] }).trimEnd());
   } else {
     const old = await readFile(options.file, "utf8").catch((error: { code?: string }) => {
       if (error.code === "ENOENT") return "tokens: []";
-      throw error;
+      throw cannotRead(options.file ?? "", error);
     });
     try {
       parseTokenFile(old);
@@ -170,7 +175,11 @@ function statusOf(kind: string, status: Json | undefined): JsonObject | undefine
 }
 
 async function convert(files: string[], { output }: OutputOptions): Promise<void> {
-  for (const given of await readManifests(await expandFolders(files), false)) {
+  const inside = await expandFolders(files);
+  if (inside.length === 0) {
+    throw new UsageError(`${files.join(", ")}: no file .yaml, .yml or .json`);
+  }
+  for (const given of await readManifests(inside, false)) {
     const { manifest: object } = inNewForm(given);
     const { kind, manifest } = decodeAny(object);
     const schema = KIND_SCHEMAS.get(kind);

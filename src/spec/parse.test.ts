@@ -167,6 +167,7 @@ merged: {<<: *base, z: 2}
     ["kind:Workflow\na: 1", "line 1, column 1: expected a name, a colon and a space"],
     ["a: 1\nb\nc: 2", "line 2, column 1: expected a name, a colon and a space"],
     ['a: ["x" "y"]', "line 1, column 9: look for a missing comma"],
+    ['{"a": 1}{"b": 2}', "line 1, column 9: something stands after the end of a value"],
     ["a: @b", "line 1, column 4: a text that begins with this character must be in quotes"],
     ["a: {{b}} c", "line 1, column 10: something stands after the end of a value"],
     ["a: [b]]", "line 1, column 7: there is a closing bracket more"],

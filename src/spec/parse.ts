@@ -205,7 +205,7 @@ const ADVICE: readonly [says: RegExp, advice: string][] = [
     "a text that begins with this character must be in quotes",
   ],
   [
-    / at node end$/,
+    / at node end$|^Unexpected flow-\w+-start token/,
     "something stands after the end of a value: put all of the value in quotes, or --- before a further document",
   ],
   [/^Unexpected flow-\w+-end token/, "there is a closing bracket more than there are opening ones"],

@@ -592,6 +592,7 @@ test.each([
   ],
   [["token", "create", "--subject", ""], 2, "--subject is empty"],
   [["token", "create", "--subject", "x", "--file", "broken.txt"], 1, "broken.txt: Flow"],
+  [["token", "create", "--subject", "x", "--file", "."], 1, "Cannot read .: it is a folder"],
   [["submit", "hello.yaml", "-f", "broken.txt"], 1, "broken.txt: line "],
   [["event", "send", "--data", "1", "--file", "hello.yaml"], 2, "not both"],
   [["submit", "--from", "foo"], 2, "--from takes KIND/NAME"],

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,6 +46,14 @@ test("rows come in portions, each once, also where the last portion is full", ()
 test("missing folders are made, and a place that takes none is told at once", () => {
   new SqliteFile({ folder: join(folder, "a", "b") }, CONTENT).close();
   expect(() => new SqliteFile({ folder: "/proc/none/store" }, CONTENT)).toThrow("Cannot open");
+});
+
+test("a file where a folder is to be is named as one", () => {
+  const file = join(folder, "plain");
+  writeFileSync(file, "");
+  expect(() => new SqliteFile({ folder: file }, CONTENT)).toThrow(
+    `Cannot open the store in ${file}: ${file} is a file; name a folder`,
+  );
 });
 
 test("the database of another program is refused, and stays as it is", () => {

@@ -279,8 +279,12 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
+    const there = statSync(folder, { throwIfNoEntry: false });
+    if (there?.isFile()) {
+      throw new Error(`${folder} is a file; name a folder`, { cause: error });
+    }
     // Another process may have made it meanwhile.
-    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    if (!there?.isDirectory()) throw error;
   }
 }
 
