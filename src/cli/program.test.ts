@@ -120,6 +120,7 @@ test.each<[given: string[], said: string]>([
   [["token", "create", "--subject", "a", "--expires", "1e12"], "--expires is beyond all dates"],
   [["convert", "docs/images"], "docs/images: no file .yaml, .yml or .json"],
   [["get", "default/one"], 'A name has no slash, received "default/one"'],
+  [["get", "one", "two:"], 'A name has no colon, received "two:"'],
   [["list", "-n", "a/b"], 'A namespace has no slash, received "a/b"'],
   [["list", "--running", "--completed"], "cannot be used with"],
   [["delete"], "choose some with --selector, --completed, --older or another filter; --all means"],

@@ -81,7 +81,7 @@ function emptyProgram(): Command {
 
 /**
  * An empty name is a variable of a script that has no value. Its request would go to the address of the list. One with a slash,
- * as kubectl takes it, would go to no address.
+ * as kubectl takes it, or with the colon that stands behind it in a log line, would go to no address.
  * @throws {UsageError}
  */
 function refuseStrangeNames({ registeredArguments, processedArgs }: Command): void {
@@ -89,11 +89,13 @@ function refuseStrangeNames({ registeredArguments, processedArgs }: Command): vo
     if (!/^names?$/.test(argument.name())) continue;
     const given: unknown[] = [processedArgs[index]].flat();
     if (given.includes("")) throw new UsageError("A name is empty");
-    const slashed = given.find((name) => typeof name === "string" && name.includes("/"));
-    if (slashed !== undefined) {
-      throw new UsageError(
-        `A name has no slash, received ${JSON.stringify(slashed)} (-n names the namespace)`,
-      );
+    for (const name of given) {
+      if (typeof name !== "string") continue;
+      const received = `received ${JSON.stringify(name)}`;
+      if (name.includes("/")) {
+        throw new UsageError(`A name has no slash, ${received} (-n names the namespace)`);
+      }
+      if (name.includes(":")) throw new UsageError(`A name has no colon, ${received}`);
     }
   }
 }
