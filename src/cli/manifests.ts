@@ -247,7 +247,24 @@ const TYPES: readonly [begins: string, words: string][] = [
   ["string", "a text"],
   ["bool", "true or false"],
   ["int", "a whole number"],
+  ["test.", "names and values"],
 ];
+
+/** Where a value of the wrong type stands, and what belongs there. Undefined for an error of another kind. */
+export function misfitPlace(
+  { message, path }: DecodeError,
+  lineOf?: LocatedObject["lineOf"],
+  type = MISFIT.exec(message)?.[1],
+): string | undefined {
+  if (type === undefined) return undefined;
+  // What follows the type says already how to write it.
+  const wanted = type.includes(";")
+    ? undefined
+    : TYPES.find(([begins]) => type.startsWith(begins))?.[1];
+  const line = lineOf?.(path);
+  const place = `at ${pathText(path)}${line === undefined ? "" : `, line ${line}`}`;
+  return wanted === undefined ? place : `${place}: write ${wanted} there`;
+}
 
 /** A refusal with the place of the wrong value, which a server's words about its type don't tell. */
 export function withPlace(
@@ -261,13 +278,7 @@ export function withPlace(
     decodeAny({ kind: "Workflow", ...object });
   } catch (error) {
     if (!(error instanceof DecodeError) || !MISFIT.test(error.message)) return message;
-    // What follows the type says already how to write it.
-    const wanted = type.includes(";")
-      ? undefined
-      : TYPES.find(([begins]) => type.startsWith(begins))?.[1];
-    const line = lineOf?.(error.path);
-    const place = `at ${pathText(error.path)}${line === undefined ? "" : `, line ${line}`}`;
-    return `${message} (${wanted === undefined ? place : `${place}: write ${wanted} there`})`;
+    return `${message} (${misfitPlace(error, lineOf, type)})`;
   }
   return message;
 }

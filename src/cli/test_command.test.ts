@@ -104,3 +104,16 @@ test("a file that is a list or a text is told what is missing in it", () => {
     });
   }
 });
+
+test("a value of the wrong type is told by its place, and a wrong pattern hides no other test", () => {
+  expect(sluiceTest(file("object.test.yaml", `workflow: flow.yaml\ntests: ${GOOD}`)).out)
+    .toContain("wrong value at tests, line 2: write a list there\n");
+  expect(sluiceTest(file("word.test.yaml", "workflow: flow.yaml\ntests:\n- x")).out)
+    .toContain("wrong value at tests[0], line 3: write names and values there\n");
+  const wrong = '{ name: wrong, expect: { phase: Succeeded, message: "/(/" } }';
+  const path = file("pattern.test.yaml", `workflow: flow.yaml\ntests: [${wrong}, ${GOOD}]`);
+  expect(sluiceTest(path).out).toBe(
+    `✖ ${path}: wrong\n    message is not a regular expression: /(/\n` +
+      `✔ ${path}: works\n1 passed, 1 failed\n`,
+  );
+});

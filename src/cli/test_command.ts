@@ -1,15 +1,16 @@
 /** `sluice test`: unit tests of workflows, with scripted tasks and simulated time. */
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { isJsonObject, type Json } from "../base/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
 import { Problem } from "../base/problem.ts";
 import type { SimulationOptions } from "../simulation/simulation.ts";
 import { runTest, testedManifest, type TestResult } from "../simulation/test_run.ts";
-import { decodeTestFile } from "../simulation/test_file.ts";
+import { decodeTestFile, type TestFile } from "../simulation/test_file.ts";
 import { type AnyManifest, decodeAny } from "../spec/schema/decode_manifest.ts";
-import { parseDocuments, parseManifests } from "../spec/parse.ts";
+import { DecodeError } from "../spec/schema/decode.ts";
+import { type ParsedDocument, parseDocuments, parseManifests } from "../spec/parse.ts";
 import { example, UsageError } from "./context.ts";
-import { readSource } from "./manifests.ts";
+import { misfitPlace, readSource } from "./manifests.ts";
 import { hasColour, print, say } from "./output.ts";
 import { treeLines } from "./tree.ts";
 
@@ -21,7 +22,7 @@ export async function runTestFile(
   const results: TestResult[] = [];
   const documents = parseDocuments(await readSource(path));
   if (documents.length === 0) throw new Error("it is empty");
-  for (const { value } of documents) {
+  for (const { value, lineOf } of documents) {
     if (isJsonObject(value) && value["kind"] !== undefined) {
       throw new Error(
         `it holds a ${value["kind"]}: name a file of tests, which names its workflow`,
@@ -30,7 +31,7 @@ export async function runTestFile(
     if (!isJsonObject(value)) {
       throw new Error("it holds no names and values: write workflow: and tests: in it");
     }
-    const file = decodeTestFile(value);
+    const file = testFileOf(value, lineOf);
     const beside = await readBeside(path, file.workflow);
     const others = await Promise.all((file.manifests ?? []).map((one) => readBeside(path, one)));
     const tested = testedManifest(beside);
@@ -46,6 +47,16 @@ export async function runTestFile(
     }
   }
   return results;
+}
+
+/** @throws {Error} that says where a value of the wrong type stands: its own words name a type of the program */
+function testFileOf(value: JsonObject, lineOf: ParsedDocument["lineOf"]): TestFile {
+  try {
+    return decodeTestFile(value);
+  } catch (error) {
+    const place = error instanceof DecodeError ? misfitPlace(error, lineOf) : undefined;
+    throw place === undefined ? error : new Error(`wrong value ${place}`, { cause: error });
+  }
 }
 
 /** Manifests that a test file names or holds. */

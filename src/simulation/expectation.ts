@@ -91,7 +91,13 @@ function compareMessage(
 ): void {
   const [, pattern] = /^\/(.*)\/$/s.exec(expected ?? "") ?? [];
   if (pattern === undefined) return compare(lines, place, expected, found ?? "");
-  if (!new RegExp(pattern, "s").test(found ?? "")) {
+  let isMatch: boolean;
+  try {
+    isMatch = new RegExp(pattern, "s").test(found ?? "");
+  } catch {
+    throw invalid(`${place} is not a regular expression: ${expected}`);
+  }
+  if (!isMatch) {
     lines.push(`${place}: expected a match of ${expected}, received ${shown(found)}`);
   }
 }
