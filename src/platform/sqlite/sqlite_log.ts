@@ -20,9 +20,18 @@ const TOO_LONG_LOG = 16_000;
 
 const syncFile: SyncFile = promisify(fdatasync);
 
+/**
+ * Waits for the database itself, which is seldom. On Deno, whatever is done with a file beside the event loop opens and closes
+ * a copy of its descriptor, and with the first closed one the operating system gives up the lock that SQLite has on the file:
+ * another process could open it, and would remove the log that this one writes. So there this thread waits.
+ */
+const syncDatabase: SyncFile = "Deno" in globalThis
+  ? (file) => Promise.resolve(fdatasyncSync(file))
+  : syncFile;
+
 export class SqliteLog {
   readonly #database: DatabaseSync;
-  readonly #sync: SyncFile;
+  readonly #sync: { log: SyncFile; database: SyncFile };
   readonly #checkpoint: StatementSync;
   readonly #logFile: number;
   readonly #databaseFile: number;
@@ -36,9 +45,9 @@ export class SqliteLog {
    * @param database in journal mode WAL, with a log
    * @param path of its file
    */
-  constructor(database: DatabaseSync, path: string, sync = syncFile) {
+  constructor(database: DatabaseSync, path: string, sync?: SyncFile) {
     this.#database = database;
-    this.#sync = sync;
+    this.#sync = { log: sync ?? syncFile, database: sync ?? syncDatabase };
     this.#logFile = openSync(`${path}-wal`, "r+");
     this.#databaseFile = openSync(path, "r+");
     // What is in the log need not be durable for the order of writes: only an emptied log begins anew, after a wait of its own.
@@ -59,7 +68,7 @@ export class SqliteLog {
 
   /** Resolves when all that was committed before the call is on the disk. */
   sync(): Promise<void> {
-    return this.#wait(this.#logFile);
+    return this.#wait(this.#sync.log, this.#logFile);
   }
 
   /**
@@ -79,7 +88,7 @@ export class SqliteLog {
     } finally {
       this.#database.exec("PRAGMA synchronous = NORMAL");
     }
-    await this.#wait(this.#databaseFile);
+    await this.#wait(this.#sync.database, this.#databaseFile);
   }
 
   /** Waits on this thread until everything is on the disk. */
@@ -96,10 +105,10 @@ export class SqliteLog {
     closeSync(this.#databaseFile);
   }
 
-  async #wait(file: number): Promise<void> {
+  async #wait(sync: SyncFile, file: number): Promise<void> {
     this.#waits++;
     try {
-      await this.#sync(file);
+      await sync(file);
     } finally {
       this.#waits--;
       if (this.#isClosed) this.close();

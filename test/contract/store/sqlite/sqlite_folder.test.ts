@@ -92,6 +92,28 @@ test("a process that is killed leaves nothing locked and loses nothing it acknow
   await store.close();
 });
 
+test("the folder stays with its process after its log was emptied, on each runtime", async () => {
+  const store = await open();
+  const epoch = await acquired(store, 1);
+  // The log is emptied after 4 MiB.
+  for (let at = 0; at < 12; at++) {
+    const put = partTexts({ h: `${at} ${"x".repeat(1_000_000)}` });
+    const actors = [changeOf("wf/a/one", { put, index: entryOf("wf/a/one") })];
+    await store.shards.commit(commitOf(1, epoch, { actors }));
+  }
+  const emptied = statSync(join(folder, "sluice.db")).size;
+  expect(emptied).toBeGreaterThan(1_000_000);
+  // Only another process sees whether the operating system still has the lock.
+  const holder = startHolder();
+  const first = await Promise.race([
+    once(holder, "exit").then(([status]) => ({ status: status as number })),
+    once(holder.stdout, "data").then(() => "it has the folder" as const),
+  ]);
+  holder.kill("SIGKILL");
+  expect(first).toEqual({ status: 1 });
+  await store.close();
+});
+
 test("a folder that cannot be made or read is named", async () => {
   writeFileSync(join(folder, "file"), "");
   const inFile = await problemOf(openSqliteStore({ folder: join(folder, "file", "deep") }));
