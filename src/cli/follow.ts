@@ -110,7 +110,9 @@ export async function watchLive(
   name: string,
   look: WatchLook,
 ): Promise<number> {
-  if (look.status) (await import("./seldom_needed.ts")).requireNodePhase(look.status);
+  if (look.status || look.nodeFieldSelector) {
+    (await import("./seldom_needed.ts")).requireNodeLook(look);
+  }
   const live = process.stdout.isTTY === true;
   const seen = new Map<string, string>();
   const text = (workflow: Workflow) =>

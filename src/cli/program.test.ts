@@ -123,6 +123,8 @@ test.each<[given: string[], said: string]>([
   [["get", "one", "two:"], 'A name has no colon, received "two:"'],
   [["list", "-n", "a/b"], 'A namespace has no slash, received "a/b"'],
   [["list", "--running", "--completed"], "cannot be used with"],
+  [["get", "one", "--node-field-selector", "fase=Failed"], "no node has a field 'fase'"],
+  [["submit", "x.yaml", "--watch", "--node-field-selector", "a=b"], "no node has a field 'a'"],
   [["delete"], "choose some with --selector, --completed, --older or another filter; --all means"],
   [["stop", "one", "--node-field-selector", ""], "--node-field-selector is empty"],
   [["resume", "one", "--node-field-selector="], "--node-field-selector is empty"],

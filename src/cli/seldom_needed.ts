@@ -7,8 +7,14 @@ import { dirname, join, relative, sep } from "node:path";
 import process from "node:process";
 import type { Command } from "commander";
 import type { ClientError } from "../client/transport.ts";
+import {
+  NODE_FIELD_NAMES,
+  parseNodeFieldSelector,
+  unknownNodeField,
+} from "../expr/selectors/node_field_selector.ts";
 import type { NodePhase } from "../spec/manifest.ts";
 import { type Context, isNotFound, UsageError } from "./context.ts";
+import type { WatchLook } from "./follow.ts";
 import { print, say, terminalText } from "./output.ts";
 
 /** Under which heading the help lists a command. Those that are not here are about the command line itself. */
@@ -183,9 +189,15 @@ const NODE_PHASES: Readonly<Record<NodePhase, true>> = {
   Omitted: true,
 };
 
-/** Checks the phase of nodes that are to be shown: another word would show none. @throws {UsageError} */
-export function requireNodePhase(text: string): void {
-  if (Object.hasOwn(NODE_PHASES, text)) return;
+/** Checks which nodes are to be shown: another word, or a field that no node has, would show none. @throws {UsageError} */
+export function requireNodeLook({ status: text, nodeFieldSelector = "" }: WatchLook): void {
+  const unknown = unknownNodeField(parseNodeFieldSelector(nodeFieldSelector));
+  if (unknown !== undefined) {
+    throw new UsageError(
+      `--node-field-selector: no node has a field '${unknown}': the fields are ${NODE_FIELD_NAMES}`,
+    );
+  }
+  if (!text || Object.hasOwn(NODE_PHASES, text)) return;
   throw new UsageError(
     `--status takes one of ${Object.keys(NODE_PHASES).join(", ")}, received ${
       JSON.stringify(text)

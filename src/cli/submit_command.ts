@@ -325,7 +325,9 @@ async function submitManifest(
 async function submit(context: Context, files: string[], options: SubmitOptions): Promise<number> {
   const { from, output } = options;
   // Before anything is created.
-  if (options.status) (await import("./seldom_needed.ts")).requireNodePhase(options.status);
+  if (options.status || options.nodeFieldSelector) {
+    (await import("./seldom_needed.ts")).requireNodeLook(options);
+  }
   if (from !== undefined && files.length > 0) {
     throw new UsageError("Give files or --from, not both");
   }

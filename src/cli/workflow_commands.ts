@@ -54,7 +54,9 @@ interface GetOptions extends OutputOptions, WatchLook {
 }
 
 async function get(context: Context, names: string[], options: GetOptions): Promise<void> {
-  if (options.status) (await import("./seldom_needed.ts")).requireNodePhase(options.status);
+  if (options.status || options.nodeFieldSelector) {
+    (await import("./seldom_needed.ts")).requireNodeLook(options);
+  }
   for (const name of names) {
     const workflow = await context.client.call("WorkflowService_GetWorkflow", {
       params: { namespace: context.namespace, name },
