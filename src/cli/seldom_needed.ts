@@ -14,7 +14,6 @@ import {
 } from "../expr/selectors/node_field_selector.ts";
 import type { NodePhase } from "../spec/manifest.ts";
 import { type Context, isNotFound, UsageError } from "./context.ts";
-import type { WatchLook } from "./follow.ts";
 import { print, say, terminalText } from "./output.ts";
 
 /** Under which heading the help lists a command. Those that are not here are about the command line itself. */
@@ -190,7 +189,9 @@ const NODE_PHASES: Readonly<Record<NodePhase, true>> = {
 };
 
 /** Checks which nodes are to be shown: another word, or a field that no node has, would show none. @throws {UsageError} */
-export function requireNodeLook({ status: text, nodeFieldSelector = "" }: WatchLook): void {
+export function requireNodeLook(
+  { status: text, nodeFieldSelector = "" }: { status?: string; nodeFieldSelector?: string },
+): void {
   const unknown = unknownNodeField(parseNodeFieldSelector(nodeFieldSelector));
   if (unknown !== undefined) {
     throw new UsageError(
