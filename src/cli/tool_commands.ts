@@ -7,12 +7,19 @@ import { createToken, parseTokenFile } from "../auth/token_file.ts";
 import { defined } from "../base/defined.ts";
 import { errorText } from "../base/error_text.ts";
 import { isJsonObject, type Json, type JsonObject } from "../base/json.ts";
+import { Problem } from "../base/problem.ts";
 import { newCronStatus } from "../events/cron.ts";
 import { decodeAny } from "../spec/schema/decode_manifest.ts";
 import { normalForm } from "../spec/normal_form.ts";
 import { KIND_SCHEMAS } from "../spec/schema/kinds.ts";
 import { collect, contextOf, example, pairs, UsageError, wholeNumber } from "./context.ts";
-import { cannotRead, expandFolders, firstLine, readManifests, readValues } from "./manifests.ts";
+import {
+  cannotRead,
+  expandFolders,
+  firstLine,
+  readManifestFiles,
+  readValues,
+} from "./manifests.ts";
 import { outputOption, type OutputOptions, print, printObject, say, yamlText } from "./output.ts";
 
 interface TokenOptions {
@@ -179,22 +186,42 @@ async function convert(files: string[], { output }: OutputOptions): Promise<void
   if (inside.length === 0) {
     throw new UsageError(`${files.join(", ")}: no file .yaml, .yml or .json`);
   }
-  for (const given of await readManifests(inside, false)) {
-    const { manifest: object } = inNewForm(given);
-    const { kind, manifest } = decodeAny(object);
-    const schema = KIND_SCHEMAS.get(kind);
-    if (schema === undefined) throw new Error(`Cannot convert kind ${kind}`);
-    const normal = normalForm(manifest, schema) as unknown as JsonObject;
-    const status = statusOf(kind, normal["status"]);
-    const whole = {
-      apiVersion: object["apiVersion"],
-      kind,
-      ...normal,
-      ...defined({ status }),
-    };
-    if (output === "json") printObject(whole as Json, "json");
-    else print(`---\n${yamlText(whole as Json)}`);
+  for (const { file, object } of await readManifestFiles(inside, false)) {
+    let whole: JsonObject;
+    try {
+      whole = converted(object);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      throw new Problem(error.code, `${file}: ${error.message}`, { cause: error });
+    }
+    if (output === "json") printObject(whole, "json");
+    else print(`---\n${yamlText(whole)}`);
   }
+}
+
+/** Kinds that have older forms. */
+const CONVERTED: ReadonlySet<Json | undefined> = new Set([
+  "Workflow",
+  "WorkflowTemplate",
+  "ClusterWorkflowTemplate",
+  "CronWorkflow",
+]);
+
+/** A manifest in its present form. Another object, as they often stand beside manifests, stays as it is. */
+function converted(given: JsonObject): JsonObject {
+  if (!CONVERTED.has(given["kind"])) return given;
+  const { manifest: object } = inNewForm(given);
+  const { kind, manifest } = decodeAny(object);
+  const schema = KIND_SCHEMAS.get(kind);
+  if (schema === undefined) throw new Error(`Cannot convert kind ${kind}`);
+  const normal = normalForm(manifest, schema) as unknown as JsonObject;
+  const status = statusOf(kind, normal["status"]);
+  return {
+    ...defined({ apiVersion: object["apiVersion"] }),
+    kind,
+    ...normal,
+    ...defined({ status }),
+  };
 }
 
 interface ExprOptions {

@@ -349,3 +349,18 @@ test("groups of a token have no blanks around them, and none is empty", async ()
   expect(await groups("a, b,")).toContain("groups:\n      - a\n      - b\n");
   expect(await groups("")).not.toContain('- ""');
 });
+
+test("convert leaves what is no manifest as it is, and names the file of what it can't convert", async () => {
+  const account = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: runner\n";
+  await writeFile(
+    join(folder, "older.txt"),
+    `${account}---${CRON.replace('schedules: ["0 1 * * *"]', 'schedule: "0 1 * * *"')}`,
+  );
+  const { status, out } = await sluice("convert", "older.txt");
+  expect(status).toBe(0);
+  expect(out.startsWith(`---\n${account}`)).toBe(true);
+  expect(out).toContain("schedules:\n  - 0 1 * * *\n");
+  await writeFile(join(folder, "wrong.txt"), "kind: Workflow\nspec: 5\n");
+  expect((await sluice("convert", "wrong.txt")).err)
+    .toMatch(/^Error: wrong\.txt: json: cannot unmarshal /);
+});
