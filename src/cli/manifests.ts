@@ -184,20 +184,15 @@ export function withoutFile({ message }: Error, file: string): string {
   return message.startsWith(file) ? message.slice(file.length).replace(/^:? /, "") : message;
 }
 
-/**
- * All manifests of some files, in order and as they were written. The server checks the fields, the same for every client. But a
- * server ignores unknown fields, so with `isStrict` they are refused here.
- */
-export async function readManifests(files: string[], isStrict: boolean): Promise<JsonObject[]> {
-  return (await readManifestFiles(files, isStrict)).map(({ object }) => object);
-}
-
 /** An object and its file. */
 export interface FoundManifest extends LocatedObject {
   file: string;
 }
 
-/** Like `readManifests`, with the file of each object. @param kind of objects that name none */
+/**
+ * All manifests of some files, in order and as they were written. The server checks the fields, the same for every client. But a
+ * server ignores unknown fields, so with `isStrict` they are refused here. @param kind of objects that name none
+ */
 export async function readManifestFiles(
   files: string[],
   isStrict: boolean,
