@@ -2,7 +2,8 @@ import process from "node:process";
 import type { Command } from "commander";
 import { expect, test, vi } from "vitest";
 import { VERSION } from "../base/version.ts";
-import { plainFlags } from "./seldom_needed.ts";
+import { ClientError } from "../client/transport.ts";
+import { adviceOn, plainFlags } from "./seldom_needed.ts";
 import { buildProgram, MODULES, run } from "./program.ts";
 
 function words({ commands }: Command): string[] {
@@ -167,4 +168,15 @@ test("an expression may ask for the time and for chance", async () => {
   } finally {
     write.mockRestore();
   }
+});
+
+test.each([
+  [
+    "Resource kind 'template' is not supported for submitting",
+    400,
+    "--from takes workflowtemplate/",
+  ],
+  ["Not Implemented", 501, "the address has no /api/v1"],
+])("of the refusal %j the command line says what to do", (message, status, advice) => {
+  expect(adviceOn(new ClientError(message, status))).toContain(advice);
 });

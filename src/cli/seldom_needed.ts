@@ -154,6 +154,9 @@ export function adviceOn(error: ClientError): string | undefined {
   if (status === NOT_IMPLEMENTED && message === "Not Implemented") {
     return "The server does not know this request: the address has no /api/v1, and the server may be older than this program (`sluice version`)";
   }
+  if (/^Resource kind .* is not supported for submitting$/.test(message)) {
+    return "--from takes workflowtemplate/NAME, clusterworkflowtemplate/NAME or cronwf/NAME";
+  }
   return status === UNAUTHORIZED
     ? "SLUICE_TOKEN or --token says who you are; `sluice auth token` shows what is sent"
     : undefined;
