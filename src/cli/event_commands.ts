@@ -113,11 +113,17 @@ async function listDeliveries(
   { client, namespace }: Context,
   { state, limit, output }: ListOptions,
 ): Promise<void> {
-  const answer = await client.call("EventService_ListEventDeliveries", {
-    params: { namespace },
-    query: { state, limit },
-  });
-  const items = (answer["items"] ?? []) as JsonObject[];
+  const items: JsonObject[] = [];
+  let next: string | undefined;
+  do {
+    const answer = await client.call("EventService_ListEventDeliveries", {
+      params: { namespace },
+      query: { state, limit: limit - items.length, continue: next },
+    });
+    items.push(...(answer["items"] ?? []) as JsonObject[]);
+    // A page is shorter than what is asked for if that is much.
+    next = (answer["metadata"] as { continue?: string } | undefined)?.continue;
+  } while (next && items.length < limit);
   if (output === "json" || output === "yaml") return printObject(items, output);
   printTable(
     ["ID", "STATE", "DISCRIMINATOR", "RECEIVED", "BINDINGS"],
