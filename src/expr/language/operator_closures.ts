@@ -59,7 +59,7 @@ function textTest(test: (text: string, part: string) => boolean): Operation {
     if (isNil(left) || isNil(right)) return false;
     const text = asString(left);
     // At worst a search compares twice at each place.
-    if (text.length > 256) s.context.step(text.length / 12);
+    if (text.length > 256) s.context.step(text.length / 8);
     return test(text, asString(right));
   };
 }
