@@ -209,6 +209,8 @@ const EXPRESSIONS: readonly (readonly [title: string, source: string])[] = [
   ["compiling large ones", "map(1..100000, sprig.regexMatch('(ab|c){400}' + string(#), 'a'))"],
   ["compiling the same", `map(1..100000, sprig.regexMatch("(a|b)*c", "ababab"))`],
   ["patterns in the source", MANY],
+  ["classes without an end", `'x' matches repeat('[', 4000) + '<'`],
+  ["many of them", "map(1..100000, sprig.regexMatch(repeat('[', 4000) + '<' + string(#), 'a'))"],
   ["matches everywhere", `sprig.regexReplaceAll('a*?', ${A}, '$0$0$0')`],
   ["a search that fails late", `sprig.regexFindAll('a*b|a', ${A}, -1)`],
   ["splitting", `sprig.regexSplit('', ${A}, -1)`],

@@ -125,9 +125,12 @@ function compileFresh(source: string, instructions: number): Pattern {
   return instructions > MAX_KEPT_SIZE ? pattern : compiled.set(source, pattern);
 }
 
-/** The beginning of a group that is counted, with its name, if it has one; before that, what only looks like one. */
+/**
+ * The beginning of a group that is counted, with its name, if it has one; before that, what only looks like one. What does not
+ * end goes to the end: looking for its end again at each character would take the square of the length.
+ */
 const GROUP =
-  /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*\]|(\((?:\?P?<(\w+)>|(?!\?)))/g;
+  /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|\\[^]|[^\]\\])*(?:\]|\\?$)|(\((?:\?P?<(\w+)>|(?!\?)))/g;
 
 function groupNames(source: string): Map<string, number[]> {
   const names = new Map<string, number[]>();
