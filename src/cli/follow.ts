@@ -103,6 +103,12 @@ export interface WatchLook {
   nodeFieldSelector?: string;
 }
 
+/** Refuses what would show no node. Its check is loaded only where something was asked for. @throws {UsageError} */
+export async function requireLook(look: WatchLook): Promise<void> {
+  if (!look.status && !look.nodeFieldSelector) return;
+  (await import("./seldom_needed.ts")).requireNodeLook(look);
+}
+
 /** On a terminal, redraws the tree. Otherwise prints a line for every change of a node, and the tree at the end. */
 export async function watchLive(
   context: Context,
@@ -110,9 +116,7 @@ export async function watchLive(
   name: string,
   look: WatchLook,
 ): Promise<number> {
-  if (look.status || look.nodeFieldSelector) {
-    (await import("./seldom_needed.ts")).requireNodeLook(look);
-  }
+  await requireLook(look);
   const live = process.stdout.isTTY === true;
   const seen = new Map<string, string>();
   const text = (workflow: Workflow) =>

@@ -21,6 +21,7 @@ import {
   checkWatched,
   followAll,
   type FollowOptions,
+  requireLook,
   type WatchLook,
 } from "./follow.ts";
 import {
@@ -325,9 +326,7 @@ async function submitManifest(
 async function submit(context: Context, files: string[], options: SubmitOptions): Promise<number> {
   const { from, output } = options;
   // Before anything is created.
-  if (options.status || options.nodeFieldSelector) {
-    (await import("./seldom_needed.ts")).requireNodeLook(options);
-  }
+  await requireLook(options);
   if (from !== undefined && files.length > 0) {
     throw new UsageError("Give files or --from, not both");
   }

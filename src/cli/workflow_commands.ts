@@ -3,7 +3,14 @@ import type { Command } from "commander";
 import { defined } from "../base/defined.ts";
 import type { CopyOptions } from "./seldom_needed.ts";
 import { type Context, contextOf, example, isNotFound, UsageError } from "./context.ts";
-import { addLogOptions, type LogOptions, waitFor, watchLive, type WatchLook } from "./follow.ts";
+import {
+  addLogOptions,
+  type LogOptions,
+  requireLook,
+  waitFor,
+  watchLive,
+  type WatchLook,
+} from "./follow.ts";
 import { hasColour, outputOption, type OutputOptions, print } from "./output.ts";
 import {
   addChunkSize,
@@ -54,9 +61,7 @@ interface GetOptions extends OutputOptions, WatchLook {
 }
 
 async function get(context: Context, names: string[], options: GetOptions): Promise<void> {
-  if (options.status || options.nodeFieldSelector) {
-    (await import("./seldom_needed.ts")).requireNodeLook(options);
-  }
+  await requireLook(options);
   for (const name of names) {
     const workflow = await context.client.call("WorkflowService_GetWorkflow", {
       params: { namespace: context.namespace, name },
